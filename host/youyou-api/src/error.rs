@@ -135,8 +135,9 @@ pub struct Error {
     #[serde(rename = "source")]
     pub origin: ErrorSource,
     /// Finer facts; `kind` is a stable name for a component's or a script's failure.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub details: Map<String, Value>,
+    // Boxed, so that a `Result` with this error stays small.
+    #[serde(default, skip_serializing_if = "no_details")]
+    pub details: Box<Map<String, Value>>,
     #[serde(skip)]
     cause: Option<Arc<dyn StdError + Send + Sync>>,
 }
@@ -149,7 +150,7 @@ impl Error {
             message: message.into(),
             retryable: code.default_retryable(),
             origin: code.default_source(),
-            details: Map::new(),
+            details: Box::default(),
             cause: None,
         }
     }
@@ -185,6 +186,11 @@ impl Error {
     pub fn kind(&self) -> Option<&str> {
         self.details.get("kind").and_then(Value::as_str)
     }
+}
+
+#[expect(clippy::borrowed_box, reason = "serde hands out the field as it is")]
+fn no_details(details: &Box<Map<String, Value>>) -> bool {
+    details.is_empty()
 }
 
 impl fmt::Display for Error {

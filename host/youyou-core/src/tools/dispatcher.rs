@@ -1,0 +1,220 @@
+//! One tool call, phase by phase.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use serde::{Serialize, Serializer};
+use tracing::Instrument;
+use youyou_api::{
+    CallId, CallStats, Error, SessionId, ToolCall, ToolFailure, ToolHandler, ToolInput, ToolName, ToolOutput,
+    call::CancellationToken,
+};
+
+use super::{
+    arguments,
+    catalog::ToolCatalog,
+    chain::{Before, CallChain},
+    execute::{Executed, execute},
+    output::cap,
+};
+
+/// How long a call may take when neither the tool nor the configuration says (Y5.7-1): 120 s.
+pub const DEFAULT_TOOL_TIMEOUT: Duration = Duration::from_millis(120_000);
+
+/// Carries tool calls through their phases (Y4.4). Cheap to clone; every clone works on the same catalog.
+#[derive(Clone)]
+pub struct Dispatcher {
+    catalog: Arc<ToolCatalog>,
+    timeout: Duration,
+    chain: Option<Arc<dyn CallChain>>,
+}
+
+/// What the calls of one batch have in common.
+#[derive(Debug, Clone)]
+pub struct CallScope {
+    /// The session, if there is one.
+    pub session: Option<SessionId>,
+    /// The session's working directory, absolute.
+    pub cwd: Arc<Path>,
+    /// Stops calls that are running; see [`CallContext::cancel`](youyou_api::CallContext).
+    pub cancel: CancellationToken,
+    /// Where handlers report their figures.
+    pub stats: CallStats,
+}
+
+impl CallScope {
+    /// A scope without a session in which nothing is cancelled.
+    pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        Self { session: None, cwd: cwd.into().into(), cancel: CancellationToken::new(), stats: CallStats::off() }
+    }
+}
+
+/// The one answer to a tool call, whatever became of it (Y4.1-6).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolResult {
+    /// The call that this answers.
+    pub call_id: CallId,
+    /// The name that was asked for.
+    pub tool_name: String,
+    /// What the model reads, and the tool's metadata.
+    #[serde(flatten)]
+    pub output: ToolOutput,
+    /// How long the tool itself ran; zero if it was not started. In milliseconds as JSON.
+    #[serde(rename = "duration_ms", serialize_with = "as_millis")]
+    pub duration: Duration,
+    /// Why there is no answer of the tool's own; none when the tool answered, even with an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
+}
+
+fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+impl ToolResult {
+    /// Whether the call succeeded.
+    pub fn success(&self) -> bool {
+        !self.output.is_error
+    }
+
+    /// The answer to a call that did not run, or broke: the model reads the message.
+    fn failed(call_id: CallId, tool_name: String, error: Error) -> Self {
+        let output = ToolOutput::error(error.message.clone());
+        Self { call_id, tool_name, output, duration: Duration::ZERO, error: Some(error) }
+    }
+}
+
+/// A call that is resolved, checked and allowed to run.
+pub(super) struct Ready {
+    pub(super) input: ToolInput,
+    handler: Arc<dyn ToolHandler>,
+}
+
+/// A call that has run, but whose output is not final yet.
+pub(super) struct Ran {
+    call_id: CallId,
+    tool_name: ToolName,
+    /// What the tool received, kept only where a chain will be asked about it.
+    input: Option<ToolInput>,
+    output: ToolOutput,
+    duration: Duration,
+    error: Option<Error>,
+}
+
+impl Dispatcher {
+    /// A dispatcher over a catalog, with the default timeout and no chain.
+    pub fn new(catalog: Arc<ToolCatalog>) -> Self {
+        Self { catalog, timeout: DEFAULT_TOOL_TIMEOUT, chain: None }
+    }
+
+    /// Sets how long a call may take when the tool itself does not say (Y4.4-2).
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets who takes part in each call (Y4.4-3).
+    #[must_use]
+    pub fn with_chain(mut self, chain: Arc<dyn CallChain>) -> Self {
+        self.chain = Some(chain);
+        self
+    }
+
+    /// The tools that it carries calls to.
+    pub fn catalog(&self) -> &ToolCatalog {
+        &self.catalog
+    }
+
+    /// Carries one call through all its phases.
+    ///
+    /// Every failure that the model should hear of is in the result. Dropping the future stops the call.
+    ///
+    /// # Errors
+    /// Only what must end the turn: [`ToolFailure::Fatal`] of the handler.
+    pub async fn dispatch(&self, call: ToolCall, scope: &CallScope) -> Result<ToolResult, Error> {
+        let ready = match self.prepare(call) {
+            Ok(ready) => ready,
+            Err(result) => return Ok(*result),
+        };
+        match self.before(ready, scope).await {
+            Ok(ready) => {
+                let ran = self.run(ready, scope).await?;
+                Ok(self.after(ran, scope).await)
+            }
+            Err(result) => Ok(*result),
+        }
+    }
+
+    /// Resolves the tool and checks the arguments; or the result of a call that cannot run.
+    pub(super) fn prepare(&self, call: ToolCall) -> Result<Ready, Box<ToolResult>> {
+        let ToolCall { call_id, tool_name, arguments } = call;
+        let checked = self.catalog.resolve(&tool_name).and_then(|entry| {
+            let arguments = arguments::parse(&tool_name, &arguments)?;
+            Ok((entry.handler().clone(), entry.checker()?.check(arguments)?))
+        });
+        match checked {
+            Ok((handler, arguments)) => {
+                let tool_name = handler.spec().name.clone();
+                Ok(Ready { input: ToolInput { call_id, tool_name, arguments }, handler })
+            }
+            Err(error) => Err(Box::new(ToolResult::failed(call_id, tool_name, error))),
+        }
+    }
+
+    /// Asks the chain; or the result of a call that it refused.
+    pub(super) async fn before(&self, mut ready: Ready, scope: &CallScope) -> Result<Ready, Box<ToolResult>> {
+        let Some(chain) = &self.chain else { return Ok(ready) };
+        let allowed = match chain.before(&ready.input, scope).await {
+            Before::Run(arguments) if arguments == ready.input.arguments => return Ok(ready),
+            Before::Run(arguments) => self.recheck(&ready, arguments),
+            Before::Refuse(error) => Err(error),
+        };
+        match allowed {
+            Ok(arguments) => {
+                ready.input.arguments = arguments;
+                Ok(ready)
+            }
+            Err(error) => {
+                let ToolInput { call_id, tool_name, .. } = ready.input;
+                Err(Box::new(ToolResult::failed(call_id, tool_name.into(), error)))
+            }
+        }
+    }
+
+    fn recheck(
+        &self,
+        ready: &Ready,
+        arguments: serde_json::Map<String, serde_json::Value>,
+    ) -> Result<serde_json::Map<String, serde_json::Value>, Error> {
+        self.catalog.resolve(ready.input.tool_name.as_str())?.checker()?.check(arguments)
+    }
+
+    /// Runs the tool and caps what it answers.
+    pub(super) async fn run(&self, ready: Ready, scope: &CallScope) -> Result<Ran, Error> {
+        let Ready { input, handler } = ready;
+        let timeout = handler.timeout().unwrap_or(self.timeout);
+        let span = tracing::debug_span!("tool_call", tool = %input.tool_name, call_id = %input.call_id);
+        let (call_id, tool_name) = (input.call_id.clone(), input.tool_name.clone());
+        let kept = self.chain.is_some().then(|| input.clone());
+        let Executed { answer, duration } = execute(&handler, input, timeout, scope).instrument(span).await;
+        let (output, error) = match answer {
+            Ok(output) => (output, None),
+            Err(ToolFailure::ForModel(error)) => (ToolOutput::error(error.message.clone()), Some(error)),
+            Err(ToolFailure::Fatal(error)) => return Err(error),
+        };
+        Ok(Ran { call_id, tool_name, input: kept, output: cap(output), duration, error })
+    }
+
+    /// Asks the chain again, and makes the result.
+    pub(super) async fn after(&self, ran: Ran, scope: &CallScope) -> ToolResult {
+        let Ran { call_id, tool_name, input, mut output, duration, error } = ran;
+        if let (Some(chain), Some(input)) = (&self.chain, &input) {
+            output = cap(chain.after(input, output, duration, scope).await);
+        }
+        ToolResult { call_id, tool_name: tool_name.into(), output, duration, error }
+    }
+}

@@ -1,0 +1,118 @@
+//! Running one handler: bounded in time, and with its panics caught.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt;
+use youyou_api::{
+    CallContext, Error, ErrorCode, ToolFailure, ToolHandler, ToolInput, ToolOutput,
+    call::{CancellationToken, Deadline},
+};
+
+use super::dispatcher::CallScope;
+
+/// How long a handler may take to end by itself once its deadline has passed or its call was cancelled: enough for a
+/// script's own grace between its two signals. After that its future is dropped (D-60).
+pub(super) const GRACE: Duration = Duration::from_secs(3);
+
+/// What came of running a handler.
+pub(super) struct Executed {
+    pub(super) answer: Result<ToolOutput, ToolFailure>,
+    pub(super) duration: Duration,
+}
+
+/// Runs the handler until it answers, or until its time is up.
+pub(super) async fn execute(
+    handler: &Arc<dyn ToolHandler>,
+    input: ToolInput,
+    timeout: Duration,
+    scope: &CallScope,
+) -> Executed {
+    let started = Instant::now();
+    let deadline = Deadline::after(timeout);
+    let name = input.tool_name.clone();
+    // Its own token: at the deadline this call is cancelled, and no other.
+    let cancel = scope.cancel.child_token();
+    let context = CallContext {
+        cancel: cancel.clone(),
+        deadline,
+        session: scope.session.clone(),
+        cwd: scope.cwd.clone(),
+        stats: scope.stats.clone(),
+    };
+    // The handler is entered inside the future, so that a panic on the way in is caught as well.
+    let call = AssertUnwindSafe(async { handler.call(input, context).await }).catch_unwind();
+    let answer = match within(call, &cancel, deadline).await {
+        Some(Ok(answer)) => answer,
+        Some(Err(panic)) => Err(panicked(name.as_str(), &*panic).into()),
+        None => Err(abandoned(name.as_str(), scope, deadline).into()),
+    };
+    Executed {
+        answer: answer.map_err(|failure| late(failure, name.as_str(), scope, deadline)),
+        duration: started.elapsed(),
+    }
+}
+
+/// The future's value, or nothing when it neither ended in time nor within the grace after it.
+async fn within<F: Future>(call: F, cancel: &CancellationToken, deadline: Deadline) -> Option<F::Output> {
+    let mut call = std::pin::pin!(call);
+    tokio::select! {
+        biased;
+        answer = &mut call => return Some(answer),
+        () = tokio::time::sleep_until(deadline.at().into()) => cancel.cancel(),
+        () = cancel.cancelled() => {}
+    }
+    tokio::time::timeout(GRACE, call).await.ok()
+}
+
+/// A handler that is told to stop at its deadline may report that it was cancelled; to the reader it timed out.
+fn late(failure: ToolFailure, name: &str, scope: &CallScope, deadline: Deadline) -> ToolFailure {
+    match failure {
+        ToolFailure::ForModel(mut error)
+            if error.code == ErrorCode::RequestCancelled && !scope.cancel.is_cancelled() =>
+        {
+            let timeout = timed_out(name, deadline);
+            error.code = timeout.code;
+            error.message = timeout.message;
+            error.retryable = timeout.retryable;
+            error.into()
+        }
+        other @ (ToolFailure::ForModel(_) | ToolFailure::Fatal(_)) => other,
+    }
+}
+
+fn abandoned(name: &str, scope: &CallScope, deadline: Deadline) -> Error {
+    if scope.cancel.is_cancelled() {
+        Error::new(
+            ErrorCode::RequestCancelled,
+            format!("tool {name:?} was cancelled while it ran and did not stop; what it has done is unknown"),
+        )
+    } else {
+        timed_out(name, deadline)
+    }
+}
+
+fn timed_out(name: &str, deadline: Deadline) -> Error {
+    let budget_ms = u64::try_from(deadline.budget().as_millis()).unwrap_or(u64::MAX);
+    Error::new(
+        ErrorCode::ToolTimeout,
+        format!(
+            "tool {name:?} was stopped after {budget_ms} ms, its time limit; \
+             `timeout_ms` below `execution` in its index.md sets it"
+        ),
+    )
+    .with_kind("LIMIT_TIME")
+    .with_detail("timeout_ms", budget_ms)
+}
+
+fn panicked(name: &str, panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Error::new(ErrorCode::ToolExecutionError, format!("tool {name:?} panicked: {text}")).with_kind("PANIC")
+}
