@@ -6,7 +6,7 @@
 use std::{fmt, path::Path};
 
 use wasmtime::component::{Linker, ResourceTable};
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::WasiCtx;
 
 /// The permissions of one component, parsed and checked. The default grants nothing.
 #[derive(Debug, Clone, Default)]
@@ -51,34 +51,53 @@ pub struct Denial {
     pub text: String,
 }
 
+/// The environment variables that a component is granted, with their values at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct EnvSnapshot(Vec<(String, String)>);
+
+impl Grants {
+    /// Reads the granted environment variables of this process, once, at the outer rim: the caller passes them on.
+    pub fn env_snapshot(&self) -> EnvSnapshot {
+        EnvSnapshot::default()
+    }
+}
+
+/// The store data of a guest that WASI is linked for.
+pub(crate) trait HasGuestWasi: Send {
+    /// The guest's WASI state.
+    fn guest_wasi(&mut self) -> &mut GuestWasi;
+}
+
 /// The WASI state of one store.
 pub(crate) struct GuestWasi {
     ctx: WasiCtx,
     table: ResourceTable,
 }
 
-/// Where a guest's output goes.
+/// Where a guest's output goes. Placeholder until `crate::stdio` has it.
+#[derive(Default)]
 pub(crate) struct GuestStdio {}
 
 impl GuestWasi {
-    pub(crate) fn new(_grants: &Grants, _working_dir: &Path, _stdio: GuestStdio) -> Result<Self, youyou_api::Error> {
+    pub(crate) fn new(
+        _grants: &Grants,
+        _working_dir: &Path,
+        _env: &EnvSnapshot,
+        _stdio: GuestStdio,
+    ) -> Result<Self, youyou_api::Error> {
         Ok(Self { ctx: WasiCtx::default(), table: ResourceTable::new() })
     }
 
+    /// A new call begins in a store that lives on: budgets are full again and the list of denials is empty.
+    pub(crate) fn start_call(&mut self) {}
+
+    /// What the guest tried in this call and was not granted, oldest first.
     pub(crate) fn denials(&self) -> Vec<Denial> {
         Vec::new()
     }
 }
 
-impl WasiView for GuestWasi {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.ctx, table: &mut self.table }
-    }
-}
-
-pub(crate) fn add_to_linker<T: Send + 'static>(
-    _linker: &mut Linker<T>,
-    _get: fn(&mut T) -> &mut GuestWasi,
-) -> wasmtime::Result<()> {
+/// Links every WASI 0.2 import, `wasi:http` included.
+pub(crate) fn add_to_linker<T: HasGuestWasi + 'static>(_linker: &mut Linker<T>) -> wasmtime::Result<()> {
     Ok(())
 }
