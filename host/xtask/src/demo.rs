@@ -36,9 +36,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         },
         Show { title: "a script", tool: "line-stats", arguments: json!({ "text": readme }) },
     ];
-    let documents = workspace.scratch()?;
+    let documents = workspace.target().join("xtask/demo");
+    fs::create_dir_all(&documents).with_context(|| format!("cannot make {}", documents.display()))?;
     for show in &shows {
-        run_tool(workspace, documents.path(), show)?;
+        run_tool(workspace, &documents, show)?;
     }
     println!("\ndemo: {} tools ran", shows.len());
     Ok(())
