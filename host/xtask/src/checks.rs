@@ -27,7 +27,7 @@ pub(crate) fn all(workspace: &Workspace, steps: &mut Steps) {
     steps.check("dependency policy", || deny::run(workspace));
     steps.check("lints", || {
         let mut clippy = workspace.cargo();
-        clippy.args(["clippy", "--locked", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+        clippy.args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
         clippy.run()
     });
 }

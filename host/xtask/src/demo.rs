@@ -23,16 +23,16 @@ struct Show {
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, setup::Source::Auto)?;
     guests::run(workspace)?;
-    workspace.cargo().args(["build", "--locked", "--package", "youyou-cli"]).run()?;
+    workspace.cargo().args(["build", "--package", "youyou-cli"]).run()?;
 
     let readme = fs::read_to_string(workspace.root().join("README.md")).context("cannot read README.md")?;
     let shows = [
         Show { title: "a component", tool: "word-count", arguments: json!({ "text": readme }) },
         Show { title: "the same tool as a script", tool: "word-count-py", arguments: json!({ "text": readme }) },
         Show {
-            title: "a component that was granted a folder",
+            title: "a component that may read this folder",
             tool: "grep-files",
-            arguments: json!({ "pattern": "package youyou", "path": "." }),
+            arguments: json!({ "pattern": "^(interface|world) ", "glob": "*.wit" }),
         },
         Show { title: "a script", tool: "line-stats", arguments: json!({ "text": readme }) },
     ];

@@ -24,7 +24,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     }
     stamp::clean_if_stale(workspace)?;
     let mut cargo = workspace.cargo();
-    cargo.args(["build", "--locked", "--profile", GUEST_PROFILE, "--target", GUEST_TARGET]);
+    cargo.args(["build", "--profile", GUEST_PROFILE, "--target", GUEST_TARGET]);
     for guest in &guests {
         cargo.args(["--package", &guest.package]);
     }

@@ -17,10 +17,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     checks::all(workspace, &mut steps);
     steps.check("documentation", || {
         let mut doc = workspace.cargo();
-        doc.args(["doc", "--locked", "--quiet", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
+        doc.args(["doc", "--quiet", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
         doc.run()
     });
     steps.finish()?;
     println!("== tests");
-    workspace.cargo().args(["test", "--locked", "--workspace", "--no-fail-fast"]).run()
+    workspace.cargo().args(["test", "--workspace", "--no-fail-fast"]).run()
 }

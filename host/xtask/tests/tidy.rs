@@ -114,7 +114,31 @@ fn names_a_place(line: &str, places: &[String]) -> bool {
 }
 
 #[test]
+fn every_link_of_a_page_leads_somewhere() {
+    let broken: Vec<_> = tracked()
+        .iter()
+        .filter(|file| extension(file) == "md")
+        .flat_map(|file| {
+            let page = root().join(&file.path);
+            let lost = move |link: &&str| !page.parent().is_some_and(|folder| folder.join(link).exists());
+            local_links(&file.text).filter(lost).map(|link| format!("{}: {link}", file.path))
+        })
+        .collect();
+    assert_none(&broken, "These links of Markdown pages lead to no file. Links are relative to the page.");
+}
+
+/// Where the links of a Markdown text lead, if it is to a file beside it; without the part that follows a `#`.
+fn local_links(markdown: &str) -> impl Iterator<Item = &str> {
+    let prose = markdown.split("```").step_by(2);
+    let links = prose.flat_map(|text| text.split("](").skip(1)).filter_map(|rest| rest.split(')').next());
+    links.filter_map(|link| link.split('#').next()).filter(|link| !link.is_empty() && !link.contains(':'))
+}
+
+#[test]
 fn these_rules_can_be_broken() {
+    let links: Vec<_> = local_links("[a](a.md#x) [b](https://b.example) [c](#c) [d](d/)\n```\n[e](e)\n```\n").collect();
+    assert_eq!(links, ["a.md", "d/"]);
+
     assert!(has_header("//! What it is for.\n") && !has_header("//!\n") && !has_header("#![no_std]\n//! late\n"));
 
     let places = ["/srv/checkout".to_owned()];
