@@ -40,9 +40,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 /// unchanged keeps its time and so whatever was derived from it.
 fn place(guest: &Guest, built: &Path) -> Result<()> {
     let from = built.join(&guest.file);
-    let component = fs::read(&from).with_context(|| {
-        format!("guest {} made no {}: its Cargo.toml needs `crate-type = [\"cdylib\"]`", guest.package, from.display())
-    })?;
+    let component = fs::read(&from)
+        .with_context(|| format!("cargo built guest {} and left no {}", guest.package, from.display()))?;
     if !is_component(&component) {
         bail!("{} is no component; was it built for another target?", from.display());
     }
@@ -90,7 +89,7 @@ mod tests {
     fn what_is_no_component_is_refused() {
         let (built, folder) = (tempfile::tempdir().expect("dir"), tempfile::tempdir().expect("dir"));
         let missing = place(&guest(folder.path()), built.path()).expect_err("missing").to_string();
-        assert!(missing.contains("crate-type"), "{missing}");
+        assert!(missing.starts_with("cargo built guest word-count and left no"), "{missing}");
         fs::write(built.path().join("word_count.wasm"), b"\0asm\x01\0\0\0").expect("write");
         let core = place(&guest(folder.path()), built.path()).expect_err("core module").to_string();
         assert!(core.contains("no component"), "{core}");
