@@ -295,9 +295,9 @@ fn shell_word(path: &Path) -> String {
     if text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Whether a file's content or permissions changed within the last second.
+/// Whether a file's content or permissions changed within the last half second.
 pub(crate) fn changed_just_now(path: &Path) -> bool {
-    const JUST_NOW: Duration = Duration::from_secs(1);
+    const JUST_NOW: Duration = Duration::from_millis(500);
     let Ok(metadata) = fs::metadata(path) else { return false };
     // A change a little in the future is one on a file system whose clock runs ahead.
     changed(&metadata).is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age < JUST_NOW))

@@ -82,7 +82,7 @@ impl Process {
     /// Whether nobody is left in the group. Ask only once [`wait`](Self::wait) has answered, because this collects the
     /// group's remaining exit statuses: where the host is the system's init, orphans become its own children.
     pub(crate) fn group_is_gone(&mut self) -> bool {
-        let _ = self.child.try_wait();
+        self.group.collect();
         self.group.is_gone()
     }
 
@@ -112,6 +112,14 @@ impl Group {
         Self(child.id().and_then(|id| i32::try_from(id).ok()).map(nix::unistd::Pid::from_raw))
     }
 
+    /// Collects every member that has exited and is a child of this process.
+    fn collect(&self) {
+        use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+        let Some(group) = self.0 else { return };
+        let members = nix::unistd::Pid::from_raw(-group.as_raw());
+        while matches!(waitpid(members, Some(WaitPidFlag::WNOHANG)), Ok(status) if status != WaitStatus::StillAlive) {}
+    }
+
     fn is_gone(&self) -> bool {
         self.0.is_none_or(|group| nix::sys::signal::killpg(group, None).is_err())
     }
@@ -126,6 +134,8 @@ impl Group {
     fn of(_: &dyn ChildWrapper) -> Self {
         Self
     }
+
+    fn collect(&self) {}
 
     fn is_gone(&self) -> bool {
         true

@@ -49,9 +49,7 @@ const REAP: Duration = Duration::from_secs(1);
 /// Between two looks at whether a group still has members.
 const TICK: Duration = Duration::from_millis(10);
 /// How long a program that is being written may refuse to start.
-const BUSY_PATIENCE: Duration = Duration::from_secs(3);
-/// How long a file that changed a moment ago may look incomplete.
-const SETTLE_PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_secs(3);
 /// What is shown of the end of stderr.
 const STDERR_SHOWN: (usize, usize) = (20, 4 * 1024);
 
@@ -133,7 +131,8 @@ impl Captured {
 ///
 /// The environment is the host's own, plus `YOUYOU_HOME`, `YOUYOU_COMPONENT_DIR`, `YOUYOU_SESSION_ID` (removed when
 /// there is no session) and `YOUYOU_DEPTH` (Y5.6-4). A program that is being written while it is started ("text file
-/// busy") is tried again for up to three seconds (K-35).
+/// busy"), or that changed within the last half second and looks unfinished, is tried again, for three seconds at most
+/// (K-35).
 ///
 /// Cancellation safety: dropping the future kills the script and its group; what it has done by then is done.
 ///
@@ -221,7 +220,7 @@ async fn start(run: &ScriptRun<'_>) -> Result<Process, ScriptError> {
             Ok(process) => return Ok(process),
             Err(refusal) => refusal,
         };
-        if begun.elapsed() >= patience_with(&refusal) {
+        if begun.elapsed() >= PATIENCE || !may_pass(&refusal) {
             return Err(refusal);
         }
         sleep(pause).await;
@@ -229,19 +228,16 @@ async fn start(run: &ScriptRun<'_>) -> Result<Process, ScriptError> {
     }
 }
 
-fn patience_with(refusal: &ScriptError) -> Duration {
+/// Whether trying again in a moment can help, because somebody is writing the file right now.
+fn may_pass(refusal: &ScriptError) -> bool {
     match refusal {
-        ScriptError::Start { source, .. } if source.kind() == io::ErrorKind::ExecutableFileBusy => BUSY_PATIENCE,
-        // It was emptied between the look and the start.
-        ScriptError::Start { program, source } if is_foreign_format(source) && changed_just_now(program) => {
-            SETTLE_PATIENCE
+        ScriptError::Preflight(problem) => problem.may_settle(),
+        ScriptError::Start { program, source } => {
+            source.kind() == io::ErrorKind::ExecutableFileBusy
+                // It was emptied between the look and the start.
+                || is_foreign_format(source) && changed_just_now(program)
         }
-        ScriptError::Preflight(problem) if problem.may_settle() => SETTLE_PATIENCE,
-        ScriptError::Preflight(_)
-        | ScriptError::Start { .. }
-        | ScriptError::TimedOut { .. }
-        | ScriptError::Cancelled { .. }
-        | ScriptError::Lost { .. } => Duration::ZERO,
+        ScriptError::TimedOut { .. } | ScriptError::Cancelled { .. } | ScriptError::Lost { .. } => false,
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Map;
 use youyou_api::{CallContext, Error, ErrorCode, ToolFailure, ToolHandler, ToolOutput};
 use youyou_script::ScriptCommand;
 
-use crate::kit::{FOR_EVER, Folder, Lifeline, input};
+use crate::kit::{FOR_EVER, Folder, Lifeline, in_own_process, input};
 
 fn for_model(result: Result<ToolOutput, ToolFailure>) -> Error {
     match result {
@@ -66,12 +66,37 @@ async fn what_outlives_the_script_in_its_group_is_killed_too() {
     lifeline.ended().await;
 }
 
+/// K-10, K-31: in a container the host may be the init process, to which all orphans fall; it neither waits for those
+/// that live on nor keeps those that were killed as zombies.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_host_that_is_init_waits_for_no_orphan_and_keeps_no_zombie() {
+    in_own_process("ending::as_init", &[]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+#[ignore = "started by the test above in a process of its own"]
+async fn as_init() {
+    nix::sys::prctl::set_child_subreaper(true).expect("may be set");
+    let left = Folder::with("sleep 1000 & echo $!").call().await.expect("it ran");
+    let left = Pid::from_raw(left.content.parse().expect("a process id"));
+    assert_eq!(kill(left, Signal::SIGKILL), Ok(()), "it was alive");
+
+    let folder = Folder::with("sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & wait");
+    let (command, context) = limited(&folder, Duration::from_millis(300));
+    let error = for_model(folder.tool(command).call(input(Map::new()), context).await);
+    let killed: i32 = error.details["stdout"].as_str().and_then(|text| text.trim().parse().ok()).expect("a process id");
+    assert_eq!(kill(Pid::from_raw(killed), None), Err(Errno::ESRCH));
+}
+
 /// Y4.4-2: what the script prints on SIGTERM is kept, and nobody waits for the rest of the grace.
 #[tokio::test]
 async fn a_cancelled_script_may_say_its_last_words() {
     let folder = Folder::new();
     let mut lifeline = Lifeline::new(&folder);
-    let body = format!("trap 'echo bye; exit 0' TERM\n{}\nwhile :; do sleep 1; done", lifeline.script_line());
+    // Without a child of its own, which could be started just after the signal and would get none.
+    let body = format!("trap 'echo bye; exit 0' TERM\n{}\nwhile :; do :; done", lifeline.script_line());
     folder.file("run", &format!("#!/bin/sh\n{body}\n"), 0o755);
     let (tool, context) = (folder.tool(folder.command("run", &[])), folder.context());
     let cancel = context.cancel.clone();
@@ -131,7 +156,7 @@ async fn what_a_script_leaves_behind_lives_on() {
 /// K-31: a background process that prints without end is read for two seconds and no longer.
 #[tokio::test]
 async fn a_talkative_background_process_is_left_after_two_seconds() {
-    let folder = Folder::with("echo hi; while echo more; do sleep 0.01; done &");
+    let folder = Folder::with("echo hi; yes more &");
     let begun = Instant::now();
     let output = folder.call().await.expect("it ran");
     assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
@@ -141,7 +166,7 @@ async fn a_talkative_background_process_is_left_after_two_seconds() {
 /// Y4.4-2: the script was in time; that somebody else holds its pipes at the deadline does not change that.
 #[tokio::test]
 async fn a_deadline_after_the_exit_is_no_timeout() {
-    let folder = Folder::with("echo hi; while echo more; do sleep 0.01; done &");
+    let folder = Folder::with("echo hi; yes more &");
     let (command, context) = limited(&folder, Duration::from_millis(1500));
     let output = folder.tool(command).call(input(Map::new()), context).await.expect("it ran");
     assert!(output.content.starts_with("hi\n") && !output.is_error);

@@ -1,11 +1,11 @@
 //! What a script finds around it: variables, arguments, its working directory.
 
-use std::{collections::BTreeMap, process::Command};
+use std::collections::BTreeMap;
 
 use youyou_api::{SessionId, ToolHandler, ToolOutput};
 use youyou_script::{ENV_DEPTH, ENV_SESSION_ID, ScriptCommand};
 
-use crate::kit::{Folder, input};
+use crate::kit::{Folder, in_own_process, input};
 
 /// K-34, Y5.6-5, D-55.
 #[tokio::test]
@@ -42,14 +42,8 @@ async fn no_shell_touches_the_arguments() {
 /// Y5.6-4. The parent's own values must be seen to be replaced or removed, so this runs in a process that has some.
 #[test]
 fn the_environment_is_inherited_and_the_own_variables_are_set() {
-    let status = Command::new(std::env::current_exe().expect("this test"))
-        .args(["environment::in_a_nested_process", "--exact", "--ignored"])
-        .env(ENV_SESSION_ID, "outer")
-        .env(ENV_DEPTH, "3")
-        .env("INHERITED", "yes")
-        .output()
-        .expect("starts");
-    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stdout));
+    let variables = [(ENV_SESSION_ID, "outer"), (ENV_DEPTH, "3"), ("INHERITED", "yes")];
+    in_own_process("environment::in_a_nested_process", &variables);
 }
 
 #[tokio::test]

@@ -174,3 +174,15 @@ impl io::Write for Log {
         Ok(())
     }
 }
+
+/// Runs one ignored test of this binary in a process of its own, with these variables.
+pub(crate) fn in_own_process(test: &str, variables: &[(&str, &str)]) {
+    let output = std::process::Command::new(std::env::current_exe().expect("this test"))
+        .args([test, "--exact", "--ignored", "--nocapture"])
+        .envs(variables.iter().copied())
+        .output()
+        .expect("starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("1 passed"), "{test} was not found: {text}");
+}
