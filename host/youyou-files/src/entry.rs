@@ -1,0 +1,242 @@
+//! Loads one folder of any kind: its `index.md`, the front matter as a tree, and what holds for every kind of folder:
+//! the version, and that the name inside is the name of the folder (Y5.1-1, Y5.2-1).
+
+use std::{
+    borrow::Cow,
+    path::{self, Path, PathBuf},
+};
+
+use crate::{
+    fields::{Field, Keys, Section},
+    findings::{At, Findings},
+    front_matter::FrontMatter,
+    index_file,
+    problem::{Loaded, Problem, Severity},
+    yaml::{ComposeError, Composed, Node, Remark, compose, explain},
+};
+
+/// The only version of the format (D-51).
+const VERSION: u64 = 1;
+/// The largest front matter. The parser slows down with the square of some texts, so it gets no long ones.
+const MOST_YAML: usize = 64 * 1024;
+/// Levels of brackets in a front matter; the parser's own limit, but counted before it does its slow work.
+const MOST_DEPTH: usize = 128;
+/// Below this even the slowest text is read in no time.
+const SHORT_YAML: usize = 4 * 1024;
+
+/// A folder whose front matter is a mapping.
+pub(crate) struct Entry<'e> {
+    /// The folder, absolute, as it is called by those who look for it: a link is not followed.
+    pub(crate) dir: &'e Path,
+    /// Its `index.md`.
+    pub(crate) index: &'e Path,
+    /// The name of the folder.
+    pub(crate) folder: &'e str,
+    /// The front matter.
+    pub(crate) top: Section<'e>,
+    /// The Markdown below it.
+    pub(crate) body: Cow<'e, str>,
+}
+
+/// Loads `dir` and hands it to `read` once the parts that all kinds share are in order.
+pub(crate) fn load<T>(
+    dir: &Path,
+    keys: &Keys,
+    read: impl FnOnce(&Entry<'_>, &mut Findings<'_>) -> Option<T>,
+) -> Loaded<T> {
+    let (dir, folder) = match absolute(dir) {
+        Ok(found) => found,
+        Err(problem) => return Loaded::refused(*problem),
+    };
+    let index = dir.join("index.md");
+    let text = match index_file::read(&index) {
+        Ok(text) => text,
+        Err(problem) => return Loaded::refused(problem.with_folder(folder)),
+    };
+    let front_matter = match FrontMatter::split(&text) {
+        Ok(front_matter) => front_matter,
+        Err(none) => {
+            let mut problem =
+                Problem::new(Severity::Error, index, none.message).with_hint(none.hint).with_folder(folder);
+            problem.line = Some(none.line);
+            return Loaded::refused(problem);
+        }
+    };
+    let mut findings = Findings::new(&index, &folder, front_matter);
+    let value = parse(front_matter.yaml, &mut findings).and_then(|composed| {
+        let top = Field::top(&composed.root);
+        supported_version(&top, &mut findings).then_some(())?;
+        note_remarks(&composed.remarks, front_matter.yaml, &mut findings);
+        let top = top.section(keys, &mut findings)?;
+        top.required("version", "version: 1", &mut findings);
+        let body = front_matter.body();
+        read(&Entry { dir: &dir, index: &index, folder: &folder, top, body }, &mut findings)
+    });
+    Loaded::new(value, findings.into_problems())
+}
+
+impl Entry<'_> {
+    /// The name that stands under `key`, if it is the folder's name.
+    pub(crate) fn name(&self, key: &str, findings: &mut Findings<'_>) -> Option<&str> {
+        let field = self.top.required(key, &format!("{key}: {}", self.folder), findings)?;
+        let name = field.text(findings)?;
+        if name != self.folder {
+            findings
+                .error(field.at(), format!("`{key}` is {name:?} but the folder is named {:?}", self.folder))
+                .hint("make the two equal");
+            return None;
+        }
+        Some(name)
+    }
+}
+
+/// The folder's absolute path and its name.
+fn absolute(dir: &Path) -> Result<(PathBuf, String), Box<Problem>> {
+    let unusable = |message: String| Box::new(Problem::new(Severity::Error, dir, message));
+    let mut found =
+        path::absolute(dir).map_err(|error| unusable(format!("the folder's path cannot be used: {error}")))?;
+    if found.file_name().is_none() {
+        // `x/..` names no folder by itself.
+        found = found.canonicalize().map_err(|error| unusable(format!("the folder cannot be opened: {error}")))?;
+    }
+    let name =
+        found.file_name().ok_or_else(|| unusable("the root of a file system cannot be a definition".to_owned()))?;
+    let name = name.to_str().map(str::to_owned);
+    let name = name.ok_or_else(|| unusable("the folder's name is not UTF-8; rename it".to_owned()))?;
+    Ok((found, name))
+}
+
+fn parse<'a>(yaml: &'a str, findings: &mut Findings<'_>) -> Option<Composed<'a>> {
+    if yaml.len() > MOST_YAML {
+        findings
+            .error(
+                At::Start,
+                format!("the front matter is {} bytes long, at most {MOST_YAML} (64 KiB) are read", yaml.len()),
+            )
+            .hint("the description belongs below the second `---`, long texts into other files of the folder");
+        return None;
+    }
+    if yaml.len() > SHORT_YAML && bracket_depth(yaml) > MOST_DEPTH {
+        findings
+            .error(At::Start, format!("brackets are nested more than {MOST_DEPTH} levels deep"))
+            .hint("close the brackets, or quote the texts that hold them");
+        return None;
+    }
+    let composed = match compose(yaml) {
+        Ok(composed) => composed,
+        Err(error) => {
+            refuse(&error, yaml, findings);
+            return None;
+        }
+    };
+    match &composed.root {
+        Node::Map(_) => Some(composed),
+        Node::Null => {
+            findings.error(At::Start, "the front matter is empty").hint("it needs at least `version: 1` and a name");
+            None
+        }
+        other => {
+            let found = other.described();
+            findings
+                .error(At::Offset(Some(0)), format!("the front matter must be `key: value` lines, found {found}"))
+                .hint("it needs at least `version: 1` and a name");
+            None
+        }
+    }
+}
+
+fn refuse(error: &ComposeError, yaml: &str, findings: &mut Findings<'_>) {
+    let explained = explain(error, yaml);
+    let at = if explained.offset.is_some() { At::Offset(explained.offset) } else { At::Start };
+    let noted = findings.error(at, explained.message).hint(explained.hint);
+    if let Some(key) = explained.key {
+        noted.key(key);
+    }
+}
+
+/// How deep brackets are nested, quotes not regarded.
+fn bracket_depth(yaml: &str) -> usize {
+    let (mut depth, mut most) = (0usize, 0);
+    for byte in yaml.bytes() {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(depth);
+    }
+    most
+}
+
+/// Notes a version that is not 1. False for a later one: then nothing else in the file means what it seems to.
+fn supported_version(top: &Field<'_>, findings: &mut Findings<'_>) -> bool {
+    let top = top.unchecked_section();
+    let Some(version) = top.and_then(|top| top.get("version")) else { return true };
+    match version.node {
+        Node::Number(number) if number.as_u64() == Some(VERSION) => true,
+        Node::Number(number) if number.is_u64() || number.is_i64() => {
+            findings
+                .error(
+                    version.at(),
+                    format!("version {number} of the format is not supported, only version {VERSION} is"),
+                )
+                .hint(format!("write `version: {VERSION}`, or use a newer YouYou"));
+            false
+        }
+        other => {
+            let found = other.described();
+            findings
+                .error(version.at(), format!("`version` must be the number {VERSION}, found {found}"))
+                .hint(format!("write `version: {VERSION}`, without quotes"));
+            true
+        }
+    }
+}
+
+fn note_remarks(remarks: &[Remark], yaml: &str, findings: &mut Findings<'_>) {
+    for remark in remarks {
+        match remark {
+            Remark::Twice { key, first, second } => {
+                let first = first.map(|first| format!(", first in line {}", findings.line(first))).unwrap_or_default();
+                findings
+                    .error(At::Offset(*second), format!("`{key}` is given twice{first}"))
+                    .hint("keep one of the two")
+                    .key(key);
+            }
+            Remark::Cut { key, comment } => note_cut(key, *comment, yaml, findings),
+        }
+    }
+}
+
+/// A text that a comment cuts short. After `#12` nobody means a comment, and a shortened description misleads the model
+/// in silence, so that is an error; what may well be a comment is left alone unless the text is prose.
+fn note_cut(key: &str, comment: usize, yaml: &str, findings: &mut Findings<'_>) {
+    const PROSE: &[&str] = &["description", "display_name"];
+    let rest = yaml[comment..].lines().next().unwrap_or_default();
+    let (prose, glued) = (PROSE.contains(&key), !rest.starts_with("# ") && rest != "#");
+    if !prose && !glued {
+        return;
+    }
+    let message = format!("the value of `{key}` ends before {}: ` #` starts a comment", crate::yaml::quoted(rest));
+    let at = At::Offset(Some(comment));
+    let noted = if prose && glued { findings.error(at, message) } else { findings.warning(at, message) };
+    noted.hint("quote it if the `#` belongs to the value, or put the comment on a line of its own").key(key);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_depth_of_brackets_is_counted() {
+        assert_eq!(bracket_depth("a: [1, {b: [2]}]\nc: ]]] [x]"), 3);
+    }
+
+    #[test]
+    fn a_folder_is_known_by_its_own_name() {
+        let (dir, name) = absolute(Path::new("some/tool")).expect("absolute");
+        assert!(dir.is_absolute() && dir.ends_with("some/tool"));
+        assert_eq!(name, "tool");
+        assert!(absolute(Path::new("/")).is_err());
+    }
+}

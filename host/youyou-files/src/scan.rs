@@ -1,0 +1,202 @@
+//! Finds all folders of one kind on both levels and settles which of two of one name wins (Y3.1-1, Y5.1-1).
+//!
+//! A scan never fails: what it cannot use it tells as a [`Problem`].
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fs::{self, DirEntry},
+    io::{self, ErrorKind},
+    path::{self, Path, PathBuf},
+};
+
+use youyou_api::SourceLabel;
+
+use crate::{
+    parallel,
+    problem::{Loaded, Problem, Severity},
+    tool::{ToolDefinition, load_tool},
+};
+
+/// Where the two levels of the file registry are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roots {
+    /// `~/.youyou`: its `tools/` are the global tools.
+    pub home: PathBuf,
+    /// The session's directory: its `.youyou/tools/` are the project's tools.
+    pub workspace: PathBuf,
+}
+
+/// What a scan for tools found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolScan {
+    /// Every usable tool, those that another one shadows too, in byte order of their names; of one name the project's
+    /// first.
+    pub tools: Vec<ToolEntry>,
+    /// What is wrong, by path and line.
+    pub problems: Vec<Problem>,
+}
+
+impl ToolScan {
+    /// What is to say about the folders of this name; tells why a tool is missing.
+    pub fn problems_of(&self, folder: &str) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(move |problem| problem.folder.as_deref() == Some(folder))
+    }
+}
+
+/// A usable tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolEntry {
+    /// The tool.
+    pub definition: ToolDefinition,
+    /// The level whose tool of this name is used instead (Y3.1-1).
+    pub shadowed_by: Option<SourceLabel>,
+}
+
+/// Reads every tool folder of both levels. Folders that are missing are fine.
+///
+/// It blocks while it reads; a large registry is read on several threads, which have ended when it returns.
+pub fn scan_tools(roots: &Roots) -> ToolScan {
+    let (found, problems) = scan(roots, "tools", load_tool);
+    let tools = found.into_iter().map(|(definition, shadowed_by)| ToolEntry { definition, shadowed_by }).collect();
+    ToolScan { tools, problems }
+}
+
+/// A folder that may hold a definition.
+struct Folder {
+    path: PathBuf,
+    name: String,
+    source: SourceLabel,
+}
+
+/// Definitions of one kind, each with the level that shadows it, and the problems.
+type Scanned<T> = (Vec<(T, Option<SourceLabel>)>, Vec<Problem>);
+
+/// Loads every folder below the roots' folders of one kind. A definition's name is its folder's name.
+fn scan<T: Send>(roots: &Roots, kind: &str, load: impl Fn(&Path, SourceLabel) -> Loaded<T> + Sync) -> Scanned<T> {
+    let mut problems = Vec::new();
+    let mut folders = Vec::new();
+    for (root, source) in distinct_roots(roots, kind) {
+        list_folders(&root, source, &mut folders, &mut problems);
+    }
+    folders.sort_by(|a, b| (&a.name, b.source).cmp(&(&b.name, a.source)));
+
+    let loaded = parallel::map(&folders, |folder| load(&folder.path, folder.source).into_parts());
+    let mut found: Vec<(&Folder, T, Option<SourceLabel>)> = Vec::new();
+    let mut broken: HashMap<&str, Vec<Problem>> = HashMap::new();
+    for (folder, (value, said)) in folders.iter().zip(loaded) {
+        match value {
+            Some(value) => {
+                problems.extend(said);
+                problems
+                    .extend(broken.remove(&*folder.name).into_iter().flatten().map(|p| stands_in(p, folder.source)));
+                let shadowed_by =
+                    found.last().filter(|(above, ..)| above.name == folder.name).map(|(above, ..)| above.source);
+                found.push((folder, value, shadowed_by));
+            }
+            None => broken.entry(&folder.name).or_default().extend(said),
+        }
+    }
+    problems.extend(broken.into_values().flatten());
+    problems.extend(names_that_differ_in_case(&found));
+    problems.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
+    (found.into_iter().map(|(_, value, shadowed_by)| (value, shadowed_by)).collect(), problems)
+}
+
+/// The folders of a kind on both levels. In the home directory the two are one folder, which is then the global one.
+fn distinct_roots(roots: &Roots, kind: &str) -> Vec<(PathBuf, SourceLabel)> {
+    let global = roots.home.join(kind);
+    let project = roots.workspace.join(".youyou").join(kind);
+    let same = match (global.canonicalize(), project.canonicalize()) {
+        (Ok(global), Ok(project)) => global == project,
+        _ => global == project,
+    };
+    let mut found = vec![(global, SourceLabel::Global)];
+    if !same {
+        found.push((project, SourceLabel::Project));
+    }
+    found
+}
+
+fn list_folders(root: &Path, source: SourceLabel, folders: &mut Vec<Folder>, problems: &mut Vec<Problem>) {
+    let unusable = |path: &Path, error: &io::Error| {
+        Problem::new(Severity::Error, path, format!("the folder cannot be read: {error}"))
+    };
+    let root = match path::absolute(root) {
+        Ok(root) => root,
+        Err(error) => return problems.push(unusable(root, &error)),
+    };
+    let entries = match fs::read_dir(&root) {
+        Ok(entries) => entries,
+        // A link to nowhere is not a missing folder: somebody meant it to lead somewhere.
+        Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&root).is_err() => return,
+        Err(error) => return problems.push(unusable(&root, &error)),
+    };
+    for entry in entries {
+        match entry {
+            Ok(entry) => match folder(&entry, source) {
+                Ok(folder) => folders.extend(folder),
+                Err(problem) => problems.push(*problem),
+            },
+            Err(error) => problems.push(unusable(&root, &error)),
+        }
+    }
+}
+
+/// The folder that an entry is or leads to. Files and hidden entries are nobody's definition.
+fn folder(entry: &DirEntry, source: SourceLabel) -> Result<Option<Folder>, Box<Problem>> {
+    let (path, name) = (entry.path(), entry.file_name());
+    if name.as_encoded_bytes().starts_with(b".") {
+        return Ok(None);
+    }
+    let shown = name.to_string_lossy().into_owned();
+    let unreadable = |error: io::Error| {
+        let hint = "check that a link leads somewhere, and not in a circle";
+        Problem::new(Severity::Error, &path, format!("this cannot be read: {error}"))
+            .with_hint(hint)
+            .with_folder(&shown)
+    };
+    let mut kind = entry.file_type().map_err(unreadable)?;
+    if kind.is_symlink() {
+        kind = fs::metadata(&path).map_err(unreadable)?.file_type();
+    }
+    if !kind.is_dir() {
+        return Ok(None);
+    }
+    match name.into_string() {
+        Ok(name) => Ok(Some(Folder { path, name, source })),
+        Err(_) => {
+            let problem = Problem::new(Severity::Error, &path, "the folder's name is not UTF-8").with_hint("rename it");
+            Err(problem.with_folder(&shown).into())
+        }
+    }
+}
+
+/// Tells that a folder which cannot be used leaves its name to the one of the lower level.
+fn stands_in(mut problem: Problem, lower: SourceLabel) -> Problem {
+    if problem.is_error() {
+        let hint = problem.hint.take().map(|hint| format!("{hint}; ")).unwrap_or_default();
+        problem.hint = Some(format!("{hint}until then the {lower} folder of this name is used"));
+    }
+    problem
+}
+
+/// Two folders of one level whose names differ only in case cannot both exist where case does not count (D-49).
+fn names_that_differ_in_case<T>(found: &[(&Folder, T, Option<SourceLabel>)]) -> Vec<Problem> {
+    let mut first = HashMap::new();
+    let mut problems = Vec::new();
+    for (folder, ..) in found {
+        match first.entry((folder.source, folder.name.to_lowercase())) {
+            Entry::Vacant(vacant) => _ = vacant.insert(&folder.name),
+            Entry::Occupied(other) => problems.push(
+                Problem::new(
+                    Severity::Warning,
+                    &folder.path,
+                    format!("the names {:?} and {:?} differ only in case", other.get(), folder.name),
+                )
+                .with_hint("rename one: where file names ignore case, only one of the two folders can exist")
+                .with_folder(&folder.name),
+            ),
+        }
+    }
+    problems
+}
