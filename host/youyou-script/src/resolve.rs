@@ -187,10 +187,10 @@ mod tests {
     /// D-56.
     #[test]
     fn a_working_directory_starts_at_the_sessions() {
-        let resolved = |written| working_directory(written, Path::new("/work"));
-        assert_eq!(resolved(None), Path::new("/work"));
-        assert_eq!(resolved(Some(".")).as_os_str(), "/work");
-        assert_eq!(resolved(Some("./a")).as_os_str(), "/work/a");
+        let resolved = |written| working_directory(written, Path::new("/session"));
+        assert_eq!(resolved(None), Path::new("/session"));
+        assert_eq!(resolved(Some(".")).as_os_str(), "/session");
+        assert_eq!(resolved(Some("./a")).as_os_str(), "/session/a");
         assert_eq!(resolved(Some("/b")), Path::new("/b"));
     }
 
