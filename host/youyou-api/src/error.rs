@@ -84,6 +84,8 @@ error_codes! {
     ToolArgumentsInvalid = "TOOL_ARGUMENTS_INVALID", Tool, retryable: false;
     /// Addition: a folder's `index.md` cannot be used; `details.problems` lists why (Y5.2).
     DefinitionInvalid = "DEFINITION_INVALID", Tool, retryable: false;
+    /// Addition: what the caller gave cannot be used: a path that is not there, a name that is not legal.
+    InvalidInput = "INVALID_INPUT", Agent, retryable: false;
     /// No skill of that name.
     SkillNotFound = "SKILL_NOT_FOUND", Agent, retryable: false;
     /// No session of that id.

@@ -1,2 +1,26 @@
-//! x
-fn main() {}
+//! The `youyou` command: tries tools out, lists, checks and inspects them, and makes new ones.
+//!
+//! It parses, calls the library and prints; everything it knows about tools it learns from the `youyou` crate.
+
+mod args;
+mod commands;
+mod exit;
+mod log;
+mod print;
+
+use clap::Parser;
+
+use crate::{args::Cli, exit::Exit};
+
+fn main() -> std::process::ExitCode {
+    let cli = Cli::parse();
+    log::install(cli.common.verbose);
+    let json = cli.command.wants_json();
+    match commands::run(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            print::failure(&error, json);
+            Exit::of(&error).into()
+        }
+    }
+}

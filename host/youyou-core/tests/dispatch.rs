@@ -368,16 +368,3 @@ async fn figures_reported_by_a_tool_are_there_for_the_caller() {
     dispatcher.dispatch(call("c", "measure", "{}"), &scope).await.expect("not fatal");
     assert_eq!(scope.stats.snapshot()["compile_us"], 7);
 }
-
-/// The document that `run-tool --json` prints.
-#[tokio::test]
-async fn a_result_is_one_flat_document() {
-    let dispatcher = Tools::default().with("say", |_, _| async { Ok(ToolOutput::text("hi")) }).dispatcher();
-    let ok = ToolResult { duration: Duration::from_millis(3), ..dispatch(&dispatcher, "say", "{}").await };
-    assert_eq!(
-        serde_json::to_string(&ok).expect("json"),
-        r#"{"call_id":"c","tool_name":"say","content":"hi","is_error":false,"duration_ms":3}"#
-    );
-    let failed = serde_json::to_value(dispatch(&dispatcher, "say", "").await).expect("json");
-    assert_eq!((&failed["is_error"], &failed["error"]["code"]), (&json!(true), &json!("TOOL_ARGUMENTS_INVALID")));
-}

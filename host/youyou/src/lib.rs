@@ -1,1 +1,33 @@
-//! x
+//! The crate that embedders depend on.
+//!
+//! It is the composition root: [`Runtime`] scans the folders, gives each tool its backend and hands out a
+//! [`Dispatcher`] over all of them. The parts it joins know nothing of each other.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), youyou::Error> {
+//! use youyou::{CallId, CallScope, Runtime, ToolCall};
+//!
+//! let runtime = Runtime::open("/home/me/.youyou", "/home/me/project")?;
+//! let call = ToolCall {
+//!     call_id: CallId::new("call-1"),
+//!     tool_name: "word-count".into(),
+//!     arguments: r#"{"text":"one two three"}"#.into(),
+//! };
+//! let result = runtime.dispatcher().dispatch(call, &CallScope::new("/home/me/project")).await?;
+//! println!("{}", result.output.content);
+//! # Ok(())
+//! # }
+//! ```
+
+mod assemble;
+mod check;
+mod listing;
+mod runtime;
+
+pub use check::{Checked, check_all, check_folders};
+pub use listing::ToolListing;
+pub use runtime::{Runtime, RuntimeBuilder};
+pub use youyou_api::*;
+pub use youyou_component::{Cache, CacheInfo, ComponentHost, HostConfig, Inspection, inspect};
+pub use youyou_core::tools::{Before, CallChain, CallScope, DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolCatalog, ToolResult};
+pub use youyou_files::{Backend, Problem, Severity, ToolDefinition, definition_invalid, load_tool};

@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use serde::{Serialize, Serializer};
 use tracing::Instrument;
 use youyou_api::{
     CallId, CallStats, Error, SessionId, ToolCall, ToolFailure, ToolHandler, ToolInput, ToolName, ToolOutput,
@@ -53,25 +52,18 @@ impl CallScope {
 }
 
 /// The one answer to a tool call, whatever became of it (Y4.1-6).
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
     /// The call that this answers.
     pub call_id: CallId,
     /// The name that was asked for.
     pub tool_name: String,
     /// What the model reads, and the tool's metadata.
-    #[serde(flatten)]
     pub output: ToolOutput,
-    /// How long the tool itself ran; zero if it was not started. In milliseconds as JSON.
-    #[serde(rename = "duration_ms", serialize_with = "as_millis")]
+    /// How long the tool itself ran; zero if it was not started.
     pub duration: Duration,
     /// Why there is no answer of the tool's own; none when the tool answered, even with an error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
-}
-
-fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl ToolResult {

@@ -1,0 +1,165 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs, checks and makes the tools of a YouYou agent.
+#[derive(Debug, Parser)]
+#[command(name = "youyou", version, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Understood by every command.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// The folder of the user's own tools, skills and plugins [default: ~/.youyou]
+    #[arg(long, env = "YOUYOU_HOME", value_name = "DIR", global = true)]
+    pub(crate) home: Option<PathBuf>,
+    /// The project folder; tools work there [default: the current directory]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Say more on stderr; twice for everything
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run one tool exactly as the agent would
+    ///
+    /// Exit status: 0 the tool succeeded, 1 it reported failure, 2 bad arguments or definition, 3 it could not be run.
+    RunTool(RunTool),
+    /// List what is registered, from every level
+    List(List),
+    /// Check definitions without running anything
+    ///
+    /// Exit status: 0 nothing wrong, 1 at least one error.
+    Check(Check),
+    /// Show what a component imports, exports and may do
+    Inspect(Inspect),
+    /// Start something new from a working example
+    #[command(subcommand)]
+    New(New),
+    /// The store of compiled components
+    Cache(Cache),
+}
+
+impl Command {
+    /// Whether an error should be printed as JSON too.
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::RunTool(RunTool { json, .. })
+            | Self::List(List { json, .. })
+            | Self::Check(Check { json, .. })
+            | Self::Inspect(Inspect { json, .. })
+            | Self::Cache(Cache { json, .. }) => *json,
+            Self::New(_) => false,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunTool {
+    /// A tool's name, or the path of its folder
+    #[arg(value_name = "NAME or DIR")]
+    pub(crate) tool: String,
+    /// The arguments: a JSON object, @FILE to read it from a file, or - to read it from stdin
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub(crate) args: String,
+    /// Print one JSON document instead of the content
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also report how the work was done: times, sizes, cache
+    #[arg(long)]
+    pub(crate) stats: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// What to list
+    #[arg(value_enum, default_values_t = [Kind::Tools])]
+    pub(crate) kinds: Vec<Kind>,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// What the model may call
+    Tools,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Folders to check [default: everything in the home and in the workspace]
+    #[arg(value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// A tool's folder, or a component file
+    #[arg(value_name = "DIR or .wasm")]
+    pub(crate) path: PathBuf,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum New {
+    /// A tool: a folder with an index.md and a first version that works
+    Tool(NewTool),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewTool {
+    /// Its name, which is also the folder's
+    pub(crate) name: String,
+    /// What to write it in
+    #[arg(long, value_enum, default_value_t = Language::Rust)]
+    pub(crate) lang: Language,
+    /// Where to make the folder [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) into: Option<PathBuf>,
+}
+
+/// What a new tool can be written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// A sandboxed component
+    Rust,
+    /// A POSIX shell script
+    Sh,
+    /// A Python script
+    Python,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cache {
+    /// What to do
+    #[arg(value_enum, default_value_t = CacheAction::Info)]
+    pub(crate) action: CacheAction,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What can be done with the compiled components.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CacheAction {
+    /// Say where they are and how much room they take
+    Info,
+    /// Delete them; they are compiled again when needed
+    Clear,
+}

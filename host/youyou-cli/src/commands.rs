@@ -1,0 +1,66 @@
+//! One file a command.
+
+mod cache;
+mod check;
+mod inspect;
+mod list;
+mod new;
+mod run_tool;
+
+use std::path::{Path, PathBuf};
+
+use youyou::{Error, ErrorCode, Runtime, RuntimeBuilder};
+
+use crate::{
+    args::{Cli, Command, Common, New},
+    exit::Exit,
+};
+
+/// Runs the command that was typed.
+pub(crate) fn run(cli: Cli) -> Result<Exit, Error> {
+    let places = Places::new(cli.common)?;
+    match cli.command {
+        Command::RunTool(args) => run_tool::run(args, &places),
+        Command::List(args) => list::run(args, &places),
+        Command::Check(args) => check::run(args, &places),
+        Command::Inspect(args) => inspect::run(args),
+        Command::New(New::Tool(args)) => new::run(args, &places),
+        Command::Cache(args) => cache::run(args),
+    }
+}
+
+/// The two folders that every command works with, absolute.
+pub(crate) struct Places {
+    pub(crate) home: PathBuf,
+    pub(crate) workspace: PathBuf,
+}
+
+impl Places {
+    fn new(common: Common) -> Result<Self, Error> {
+        let home = match common.home {
+            Some(home) => home,
+            None => dirs::home_dir()
+                .map(|dir| dir.join(".youyou"))
+                .ok_or_else(|| usage("the user has no home folder; name one with --home or YOUYOU_HOME"))?,
+        };
+        let workspace = common.workspace.unwrap_or_else(|| PathBuf::from("."));
+        let workspace = std::fs::canonicalize(&workspace)
+            .ok()
+            .filter(|path| path.is_dir())
+            .ok_or_else(|| usage(format!("the workspace {} is not a folder", workspace.display())))?;
+        Ok(Self { home: absolute(&home)?, workspace })
+    }
+
+    fn builder(&self) -> RuntimeBuilder {
+        Runtime::builder(&self.home, &self.workspace)
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|error| usage(format!("cannot make {} absolute: {error}", path.display())))
+}
+
+/// The command was used in a way that cannot work.
+fn usage(message: impl Into<String>) -> Error {
+    Error::new(ErrorCode::InvalidInput, message)
+}

@@ -1,0 +1,113 @@
+//! `youyou run-tool`: one tool, run as the agent would.
+
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use youyou::{CallId, CallScope, CallStats, Error, ErrorCode, Runtime, Severity, ToolCall, ToolResult};
+
+use super::Places;
+use crate::{args::RunTool, exit::Exit, print};
+
+pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
+    let arguments = read_arguments(&args.args)?;
+    let (runtime, tool_name) = open(&args.tool, places)?;
+    let mut scope = CallScope::new(&places.workspace);
+    if args.stats {
+        scope.stats = CallStats::on();
+    }
+    let call = ToolCall { call_id: CallId::new("run-tool"), tool_name, arguments };
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        Error::new(ErrorCode::ToolExecutionError, format!("cannot start the async runtime: {error}"))
+    })?;
+    let result = executor.block_on(async {
+        let interrupt = scope.cancel.clone();
+        let watch = tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                interrupt.cancel();
+            }
+        });
+        let result = runtime.dispatcher().dispatch(call, &scope).await;
+        watch.abort();
+        result
+    })?;
+    report(&result, scope.stats.snapshot(), &args)
+}
+
+/// The runtime that holds the tool, and the tool's name in it.
+fn open(tool: &str, places: &Places) -> Result<(Runtime, String), Error> {
+    let Some(dir) = as_folder(tool) else {
+        return Ok((places.builder().open()?, tool.to_owned()));
+    };
+    let runtime = places.builder().open_tool(&dir)?;
+    print::problems(runtime.problems().iter().filter(|problem| problem.severity != Severity::Hint));
+    let name = runtime.tools().first().map(|tool| tool.spec.name.to_string());
+    Ok((runtime, name.unwrap_or_default()))
+}
+
+/// A text with a separator, `.` or `..` means a folder; so does the name of a folder that holds an index.md.
+fn as_folder(tool: &str) -> Option<PathBuf> {
+    let path = Path::new(tool);
+    let named = tool.contains(std::path::is_separator) || matches!(tool, "." | "..");
+    (named || path.join("index.md").exists()).then(|| path.to_owned())
+}
+
+/// The argument text: as typed, `@FILE`, or `-` for stdin. Whether it is right is the dispatcher's to say.
+fn read_arguments(typed: &str) -> Result<String, Error> {
+    let (bytes, place) = match typed.strip_prefix('@') {
+        Some(file) => (std::fs::read(file), file),
+        None if typed == "-" => {
+            let mut bytes = Vec::new();
+            (std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes), "stdin")
+        }
+        None => return Ok(typed.to_owned()),
+    };
+    let invalid = |why: String| {
+        Error::new(ErrorCode::ToolArgumentsInvalid, format!("cannot read the arguments from {place}: {why}"))
+    };
+    String::from_utf8(bytes.map_err(|error| invalid(error.to_string()))?)
+        .map_err(|error| invalid(format!("not UTF-8 from byte {} on", error.utf8_error().valid_up_to())))
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    content: &'a str,
+    is_error: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Value>,
+    duration_ms: u128,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a Error>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    stats: Map<String, Value>,
+}
+
+fn report(result: &ToolResult, stats: Map<String, Value>, args: &RunTool) -> Result<Exit, Error> {
+    if args.json {
+        print::document(&Report {
+            content: &result.output.content,
+            is_error: result.output.is_error,
+            metadata: result.output.metadata.as_ref(),
+            duration_ms: result.duration.as_millis(),
+            error: result.error.as_ref(),
+            stats,
+        })?;
+    } else {
+        match &result.error {
+            Some(error) => print::failure(error, false),
+            None => print::line(&result.output.content),
+        }
+        for (name, value) in stats {
+            eprintln!("{name}: {value}");
+        }
+    }
+    Ok(match &result.error {
+        Some(error) => Exit::of(error),
+        None if result.success() => Exit::Ok,
+        None => Exit::Reported,
+    })
+}

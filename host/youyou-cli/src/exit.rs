@@ -1,0 +1,37 @@
+//! What the exit status says.
+
+use std::process::ExitCode;
+
+use youyou::{Error, ErrorCode};
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything went well.
+    Ok = 0,
+    /// The tool, or the check, reports failure.
+    Reported = 1,
+    /// The command was used wrongly, or its input is no good.
+    Usage = 2,
+    /// The thing could not be run: not found, timed out, trapped, over a limit.
+    CouldNotRun = 3,
+}
+
+impl Exit {
+    /// The status that goes with an error.
+    pub(crate) fn of(error: &Error) -> Self {
+        match error.code {
+            ErrorCode::ToolArgumentsInvalid
+            | ErrorCode::DefinitionInvalid
+            | ErrorCode::ConfigParseError
+            | ErrorCode::InvalidInput => Self::Usage,
+            _ => Self::CouldNotRun,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}

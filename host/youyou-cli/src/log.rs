@@ -1,0 +1,91 @@
+//! What goes to stderr while a command runs: the guests' own lines, and the runtime's warnings.
+
+use std::fmt;
+
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{
+    EnvFilter,
+    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
+    registry::LookupSpan,
+};
+
+/// The target under which tools and plugins write.
+const GUEST: &str = "youyou::guest";
+
+/// Sends the log to stderr. Without `-v` that is what guests say and what is wrong; `YOUYOU_LOG` overrides it in
+/// tracing's own syntax.
+pub(crate) fn install(verbose: u8) {
+    let default = match verbose {
+        0 => "warn,youyou::guest=info",
+        1 => "info,youyou_core=debug,youyou_script=debug,youyou_component=debug,youyou::guest=debug",
+        _ => "trace",
+    };
+    let filter = std::env::var("YOUYOU_LOG").ok().and_then(|filter| EnvFilter::try_new(filter).ok());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter.unwrap_or_else(|| EnvFilter::new(default)))
+        .with_writer(std::io::stderr)
+        .event_format(Lines)
+        .init();
+}
+
+/// `word-count: a line` for a guest, `warning: a line key=value` for the runtime.
+struct Lines;
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let level = *event.metadata().level();
+        if event.metadata().target() == GUEST {
+            write!(writer, "{}: ", fields.guest.as_deref().unwrap_or("guest"))?;
+            if level <= Level::WARN {
+                write!(writer, "{}: ", name(level))?;
+            }
+        } else {
+            write!(writer, "{}: ", name(level))?;
+        }
+        writeln!(writer, "{}{}", fields.message, fields.others)
+    }
+}
+
+fn name(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "error",
+        Level::WARN => "warning",
+        Level::INFO => "info",
+        Level::DEBUG => "debug",
+        Level::TRACE => "trace",
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    guest: Option<String>,
+    message: String,
+    others: String,
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "message" => self.message.push_str(value),
+            "tool" | "plugin" if self.guest.is_none() => self.guest = Some(value.to_owned()),
+            name => self.others.push_str(&format!(" {name}={value:?}")),
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        match field.name() {
+            "message" => self.message.push_str(&format!("{value:?}")),
+            "tool" | "plugin" if self.guest.is_none() => self.guest = Some(format!("{value:?}")),
+            name => self.others.push_str(&format!(" {name}={value:?}")),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! From a definition on disk to a handler that runs it.
+
+use std::{path::Path, sync::Arc};
+
+use youyou_api::ToolHandler;
+use youyou_component::{ComponentHost, ComponentSpec, ComponentTool, Grants, Role, grants::GrantProblem};
+use youyou_files::{Backend, Problem, Severity, ToolDefinition};
+use youyou_script::{ScriptCommand, ScriptHost, ScriptTool};
+
+/// The two ways in which a folder's tool can be run.
+pub(crate) struct Backends {
+    scripts: ScriptHost,
+    components: ComponentHost,
+}
+
+impl Backends {
+    pub(crate) fn new(home: &Path, components: ComponentHost) -> Self {
+        Self { scripts: ScriptHost::new(home), components }
+    }
+
+    /// The handler for a definition; or what is wrong with it that only its backend could tell.
+    pub(crate) fn handler(&self, definition: ToolDefinition) -> Result<Arc<dyn ToolHandler>, Vec<Problem>> {
+        match runnable(&definition)? {
+            Runnable::Script(command) => Ok(Arc::new(ScriptTool::new(self.scripts.clone(), definition.spec, command))),
+            Runnable::Component(component) => {
+                Ok(Arc::new(ComponentTool::new(self.components.clone(), definition.spec, component)))
+            }
+        }
+    }
+
+    /// What keeps a definition from being run as things are now, without running or compiling it.
+    pub(crate) fn check(&self, definition: &ToolDefinition, cwd: &Path) -> Vec<Problem> {
+        match runnable(definition) {
+            Ok(Runnable::Script(command)) => {
+                let found = youyou_script::problems(&command, &self.scripts, cwd);
+                found.iter().map(|problem| problem_with(definition, problem.to_string())).collect()
+            }
+            Ok(Runnable::Component(component)) => {
+                let found = youyou_component::check(&component.path, Role::Tool).err();
+                found.into_iter().map(|error| problem_with(definition, error.message)).collect()
+            }
+            Err(problems) => problems,
+        }
+    }
+}
+
+/// A definition in the words of its backend.
+enum Runnable {
+    Script(ScriptCommand),
+    Component(ComponentSpec),
+}
+
+fn runnable(definition: &ToolDefinition) -> Result<Runnable, Vec<Problem>> {
+    let execution = &definition.execution;
+    match &execution.backend {
+        Backend::Script(script) => Ok(Runnable::Script(ScriptCommand {
+            command: script.command.clone(),
+            args: script.args.clone(),
+            dir: definition.dir.clone(),
+            working_directory: execution.working_directory.clone(),
+            timeout: execution.timeout,
+        })),
+        Backend::Component(component) => {
+            let asked = &component.permissions;
+            let grants = Grants::parse(&asked.read, &asked.write, &asked.env, &asked.net)
+                .map_err(|found| found.into_iter().map(|grant| grant_problem(definition, grant)).collect::<Vec<_>>())?;
+            Ok(Runnable::Component(ComponentSpec {
+                path: component.path.clone(),
+                working_directory: execution.working_directory.clone(),
+                memory_bytes: component.memory_bytes,
+                timeout: execution.timeout,
+                grants,
+            }))
+        }
+    }
+}
+
+fn grant_problem(definition: &ToolDefinition, grant: GrantProblem) -> Problem {
+    let mut problem = problem_with(definition, grant.message).with_hint(grant.hint);
+    problem.key = Some(format!("execution.{}", grant.key));
+    problem
+}
+
+fn problem_with(definition: &ToolDefinition, message: String) -> Problem {
+    Problem::new(Severity::Error, &definition.index, message).with_folder(definition.spec.name.as_str())
+}

@@ -1,0 +1,58 @@
+//! What a list of tools shows about each (Y9-1).
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use youyou_api::{SourceLabel, ToolHandler, ToolName, ToolSpec};
+use youyou_files::ToolEntry;
+
+/// One tool of one level, as `youyou list tools` and a front end show it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolListing {
+    /// What the tool tells about itself.
+    #[serde(flatten)]
+    pub spec: ToolSpec,
+    /// The level that it comes from (Y3.1-1).
+    pub source: SourceLabel,
+    /// How it is run: `code`, `script` or `component`.
+    pub backend: &'static str,
+    /// Its folder; none for a tool in code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dir: Option<PathBuf>,
+    /// The level whose tool of the same name is used in place of this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadowed_by: Option<SourceLabel>,
+}
+
+impl ToolListing {
+    pub(crate) fn of_code(handler: &dyn ToolHandler) -> Self {
+        let spec = handler.spec().clone();
+        Self { spec, source: SourceLabel::Programmatic, backend: handler.backend(), dir: None, shadowed_by: None }
+    }
+
+    pub(crate) fn of_entry(entry: &ToolEntry) -> Self {
+        let definition = &entry.definition;
+        Self {
+            spec: definition.spec.clone(),
+            source: definition.source,
+            backend: definition.execution.backend.as_str(),
+            dir: Some(definition.dir.clone()),
+            shadowed_by: None,
+        }
+    }
+}
+
+/// Orders the list by name, highest level first, and marks every tool below the first of its name.
+pub(crate) fn shadow(tools: &mut [ToolListing]) {
+    tools.sort_by(|a, b| a.spec.name.cmp(&b.spec.name).then(b.source.cmp(&a.source)));
+    let mut winner: Option<(ToolName, SourceLabel)> = None;
+    for tool in tools {
+        tool.shadowed_by = match &winner {
+            Some((name, source)) if *name == tool.spec.name => Some(*source),
+            Some(_) | None => {
+                winner = Some((tool.spec.name.clone(), tool.source));
+                None
+            }
+        };
+    }
+}
