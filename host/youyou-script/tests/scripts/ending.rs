@@ -11,7 +11,7 @@ use serde_json::Map;
 use youyou_api::{CallContext, Error, ErrorCode, ToolFailure, ToolHandler, ToolOutput};
 use youyou_script::ScriptCommand;
 
-use crate::kit::{FOR_EVER, Folder, Lifeline, in_own_process, input};
+use crate::kit::{FOR_EVER, Folder, Lifeline, REPORT, in_own_process, input};
 
 fn for_model(result: Result<ToolOutput, ToolFailure>) -> Error {
     match result {
@@ -30,8 +30,9 @@ fn limited(folder: &Folder, timeout: Duration) -> (ScriptCommand, CallContext) {
 async fn a_script_that_ignores_sigterm_is_killed_with_its_group() {
     let folder = Folder::new();
     let mut lifeline = Lifeline::new(&folder);
-    let body = format!("trap '' TERM\n{}\necho begun; echo why >&2\nwhile :; do sleep 1; done", lifeline.script_line());
-    folder.file("run", &format!("#!/bin/sh\n{body}\n"), 0o755);
+    let open = lifeline.open();
+    let body = "echo begun; echo why >&2\nwhile :; do sleep 1; done";
+    folder.file("run", &format!("#!/bin/sh\ntrap '' TERM\n{open}\nsleep 1000 &\n{REPORT}\n{body}\n"), 0o755);
     let (command, context) = limited(&folder, Duration::from_millis(500));
 
     let begun = Instant::now();
@@ -52,7 +53,7 @@ async fn a_script_that_ignores_sigterm_is_killed_with_its_group() {
 async fn what_outlives_the_script_in_its_group_is_killed_too() {
     let folder = Folder::new();
     let mut lifeline = Lifeline::new(&folder);
-    let child = format!("trap '' TERM; {}; while :; do sleep 1; done", lifeline.script_line());
+    let child = format!("trap '' TERM; {}; {REPORT}; while :; do sleep 1; done", lifeline.open());
     folder.file("run", &format!("#!/bin/sh\nsh -c '{}' &\nwait\n", child.replace('\'', r"'\''")), 0o755);
     let (tool, context) = (folder.tool(folder.command("run", &[])), folder.context());
     let cancel = context.cancel.clone();
@@ -96,7 +97,7 @@ async fn a_cancelled_script_may_say_its_last_words() {
     let folder = Folder::new();
     let mut lifeline = Lifeline::new(&folder);
     // Without a child of its own, which could be started just after the signal and would get none.
-    let body = format!("trap 'echo bye; exit 0' TERM\n{}\nwhile :; do :; done", lifeline.script_line());
+    let body = format!("trap 'echo bye; exit 0' TERM\n{}\n{REPORT}\nwhile :; do :; done", lifeline.open());
     folder.file("run", &format!("#!/bin/sh\n{body}\n"), 0o755);
     let (tool, context) = (folder.tool(folder.command("run", &[])), folder.context());
     let cancel = context.cancel.clone();
@@ -118,7 +119,7 @@ async fn a_cancelled_script_may_say_its_last_words() {
 async fn dropping_the_call_kills_the_whole_group() {
     let folder = Folder::new();
     let mut lifeline = Lifeline::new(&folder);
-    let body = format!("trap '' TERM\n{}\nsleep 1000 &\nsleep 1000", lifeline.script_line());
+    let body = format!("trap '' TERM\n{}\nsleep 1000 &\n{REPORT}\nwait", lifeline.open());
     folder.file("run", &format!("#!/bin/sh\n{body}\n"), 0o755);
     let (tool, context) = (folder.tool(folder.command("run", &[])), folder.context());
     let call = tokio::spawn(async move { tool.call(input(Map::new()), context).await });

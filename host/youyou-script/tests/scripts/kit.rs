@@ -99,9 +99,12 @@ pub(crate) fn input(arguments: Map<String, Value>) -> ToolInput {
     ToolInput { call_id: CallId::new("c-1"), tool_name: name(), arguments }
 }
 
+/// The line by which a script says that it runs.
+pub(crate) const REPORT: &str = "echo $$ >&9";
+
 /// A pipe that a script and everything it starts hold open: its end is the end of them all.
 ///
-/// The script begins with [`script_line`](Self::script_line), which also reports its process id.
+/// The script begins with the line [`open`](Self::open), and reports its process id by [`REPORT`] once all is set up.
 pub(crate) struct Lifeline {
     path: PathBuf,
     started: oneshot::Receiver<i32>,
@@ -119,8 +122,9 @@ impl Lifeline {
         Self { path, started, ended }
     }
 
-    pub(crate) fn script_line(&self) -> String {
-        format!("exec 9>{}; echo $$ >&9", self.path.display())
+    /// The line that holds the pipe open, in a shell and in all that it starts from then on.
+    pub(crate) fn open(&self) -> String {
+        format!("exec 9>{}", self.path.display())
     }
 
     /// The script runs; its process id.
