@@ -42,7 +42,8 @@ impl ToolSpec {
         &self.description
     }
 
-    /// An `index.md` to start from.
+    /// An `index.md` to start from, for a package of its own that is built with `cargo build --release --target
+    /// wasm32-wasip2`.
     ///
     /// # Errors
     /// What no `index.md` can say about the arguments.
@@ -50,7 +51,7 @@ impl ToolSpec {
         let description =
             if self.description.is_empty() { "TODO: what it does, for the model." } else { &self.description };
         Ok(format!(
-            "---\nversion: 1\nname: {}\nmutating: false\n{}execution:\n  component: {}\n---\n{description}\n",
+            "---\nversion: 1\nname: {}\nmutating: false\n{}execution:\n  component: target/wasm32-wasip2/release/{}\n---\n{description}\n",
             self.name,
             self.parameters_yaml()?,
             self.component
@@ -180,7 +181,7 @@ parameters:
     description: How often.
     required: false
 execution:
-  component: shout.wasm
+  component: target/wasm32-wasip2/release/shout.wasm
 ---
 Shouts a text.
 ";
@@ -196,7 +197,7 @@ Shouts a text.
         let text = ToolSpec::of(|| "", "now", "now.wasm", "").index_md().expect("text");
         assert_eq!(
             text,
-            "---\nversion: 1\nname: now\nmutating: false\nexecution:\n  component: now.wasm\n---\nTODO: what it does, for the model.\n"
+            "---\nversion: 1\nname: now\nmutating: false\nexecution:\n  component: target/wasm32-wasip2/release/now.wasm\n---\nTODO: what it does, for the model.\n"
         );
     }
 

@@ -120,6 +120,11 @@ pub use youyou_guest_macros::args;
 /// Beside the function it makes `youyou_tool_spec()`, a [`ToolSpec`], natively only.
 pub use youyou_guest_macros::tool;
 
+/// The tutorial's code compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 /// What the macros' output calls. Not for use by hand, and free to change.
 #[doc(hidden)]
 pub mod __private {

@@ -1,7 +1,7 @@
 //! `grep-files`: searches the files of the working directory with a regular expression.
 //!
 //! It reads with plain `std::fs`; what it can reach is decided by the read grant in its `index.md`, and nothing here
-//! knows about that. The walk and the search are in [`search`].
+//! knows about that. The walk and the search are in `search.rs`.
 
 mod search;
 

@@ -1,7 +1,7 @@
 //! `http-get`: reads a web address.
 //!
-//! What is asked and what is answered is decided here and tested natively; how the bytes travel is in [`transport`],
-//! which needs the host of a component.
+//! What is asked and what is answered is decided here and tested natively; how the bytes travel is in
+//! `transport.rs`, which needs the host of a component.
 
 mod transport;
 

@@ -80,6 +80,50 @@ mod tests {
         assert_eq!(answer.metadata(), json!(null));
     }
 
+    /// C-2, Y5.6-2: one input document, one answer, whichever way the tool is made.
+    #[cfg(unix)]
+    #[test]
+    fn the_python_twin_gives_the_same_answers() {
+        let every_split = ('\u{1}'..'\u{3100}').flat_map(|character| ['a', character]).collect::<String>();
+        for text in [
+            "",
+            " ",
+            "\n",
+            "\r\n",
+            "a",
+            "one two three",
+            "a\nb\n",
+            "a\r\n\r\nb",
+            "a\rb\u{b}c\u{c}d\u{85}e\u{2028}f",
+            "naïve 日本語 👩‍👩‍👧 e\u{301}",
+            "\u{feff}a\0b\"\\",
+            &every_split,
+        ] {
+            let input = youyou_guest::ToolInput::new("call-1", "word-count", json!({"text": text}).to_string())
+                .expect("an object");
+            let component = testing::call_with(word_count, &input);
+            let script = run_script("../word-count-py/run.py", &input.to_json());
+            assert_eq!(script, (component.content().to_owned(), !component.is_error()), "{text:?}");
+        }
+    }
+
+    /// What the script printed, and whether it exited with 0.
+    #[cfg(unix)]
+    fn run_script(path: &str, document: &str) -> (String, bool) {
+        use std::{
+            io::Write as _,
+            process::{Command, Stdio},
+        };
+        let mut child = Command::new(path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the script starts; it needs python3");
+        child.stdin.take().expect("a pipe").write_all(document.as_bytes()).expect("the script reads");
+        let output = child.wait_with_output().expect("the script ends");
+        (String::from_utf8(output.stdout).expect("UTF-8"), output.status.success())
+    }
+
     #[test]
     fn the_index_md_fits_the_code() {
         testing::assert_index_md(&youyou_tool_spec(), "index.md");
