@@ -115,9 +115,9 @@ mod component {
 
     fn explain(error: &ErrorCode) -> String {
         match error {
+            // The host adds which line of index.md would allow it.
             ErrorCode::HttpRequestDenied | ErrorCode::DestinationIpProhibited => {
-                "the host does not allow it; an address must stand under `permissions.net` in the tool's index.md"
-                    .to_owned()
+                "the host does not allow it".to_owned()
             }
             ErrorCode::DnsTimeout | ErrorCode::DnsError(_) | ErrorCode::DestinationNotFound => {
                 "there is no such host".to_owned()
