@@ -20,8 +20,9 @@ const GUEST: &str = "youyou::guest";
 pub(crate) fn install(verbose: u8) {
     let default = match verbose {
         0 => "warn,youyou::guest=info",
-        1 => "info,youyou_core=debug,youyou_script=debug,youyou_component=debug,youyou::guest=debug",
-        _ => "trace",
+        // A target stands for every target that starts with it: all crates of YouYou, and the guests.
+        1 => "info,youyou=debug",
+        _ => "info,youyou=trace",
     };
     let filter = std::env::var("YOUYOU_LOG").ok().and_then(|filter| EnvFilter::try_new(filter).ok());
     tracing_subscriber::fmt()

@@ -17,7 +17,8 @@ pub(crate) fn run(args: Check, places: &Places) -> Result<Exit, Error> {
         print::document(&json!({ "checked": checked.folders, "errors": errors, "problems": checked.problems }))?;
     } else {
         print::problems(&checked.problems);
-        print::line(&format!("{} checked, {} with errors", count(checked.folders, "tool"), count(errors, "finding")));
+        let errors = if errors == 0 { "no errors".to_owned() } else { count(errors, "error") };
+        print::line(&format!("{} checked: {errors}", count(checked.folders, "tool")));
     }
     Ok(if errors == 0 { Exit::Ok } else { Exit::Reported })
 }

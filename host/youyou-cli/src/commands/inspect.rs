@@ -2,35 +2,50 @@
 
 use std::path::{Path, PathBuf};
 
-use youyou::{Backend, Error, ErrorCode, Inspection, SourceLabel};
+use serde::Serialize;
+use youyou::{Backend, ComponentBackend, Error, ErrorCode, Grants, Inspection, SourceLabel};
 
 use crate::{args::Inspect, exit::Exit, print};
 
 pub(crate) fn run(args: Inspect) -> Result<Exit, Error> {
-    let path = if args.path.is_dir() { component_of(&args.path)? } else { args.path };
-    let inspection = youyou::inspect(&path)?;
+    let (path, granted) = if args.path.is_dir() { component_of(&args.path)? } else { (args.path, None) };
+    let report = Report { component: youyou::inspect(&path)?, granted };
     if args.json {
-        print::document(&inspection)?
+        print::document(&report)?
     } else {
-        print::line(&describe(&path, &inspection))
+        print::line(&describe(&path, &report))
     }
-    Ok(if inspection.problems.is_empty() { Exit::Ok } else { Exit::Reported })
+    Ok(if report.component.problems.is_empty() { Exit::Ok } else { Exit::Reported })
 }
 
-/// The component file that a tool's folder names.
-fn component_of(dir: &Path) -> Result<PathBuf, Error> {
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    component: Inspection,
+    /// What the folder's index.md grants; nothing is known of it for a bare file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    granted: Option<Grants>,
+}
+
+/// The component file that a tool's folder names, and what the folder grants it.
+fn component_of(dir: &Path) -> Result<(PathBuf, Option<Grants>), Error> {
     let loaded = youyou::load_tool(dir, SourceLabel::Project).into_result();
     let (definition, _) = loaded.map_err(|problems| youyou::definition_invalid(&problems))?;
-    match definition.execution.backend {
-        Backend::Component(component) => Ok(component.path),
-        Backend::Script(_) => Err(Error::new(
-            ErrorCode::InvalidInput,
-            format!("{} is a script; only components can be inspected", dir.display()),
-        )),
-    }
+    let ComponentBackend { path, permissions, .. } = match definition.execution.backend {
+        Backend::Component(component) => component,
+        Backend::Script(_) => {
+            let message = format!("{} is a script; only components can be inspected", dir.display());
+            return Err(Error::new(ErrorCode::InvalidInput, message));
+        }
+    };
+    let granted = Grants::parse(&permissions.read, &permissions.write, &permissions.env, &permissions.net);
+    // What is wrong with the permissions is `check`'s to say; such a tool is granted nothing.
+    Ok((path, Some(granted.unwrap_or_default())))
 }
 
-fn describe(path: &Path, inspection: &Inspection) -> String {
+fn describe(path: &Path, report: &Report) -> String {
+    let inspection = &report.component;
     let roles = inspection.taps.iter().map(|event| format!("a handler of {event}"));
     let roles: Vec<_> = inspection.tool.then(|| "a tool".to_owned()).into_iter().chain(roles).collect();
     let asks = [
@@ -47,6 +62,13 @@ fn describe(path: &Path, inspection: &Inspection) -> String {
         row("sha256", &inspection.sha256),
         row("could use, if granted", &or_nothing(&asks)),
     ];
+    if let Some(granted) = &report.granted {
+        let mut lines = granted.describe();
+        if lines.is_empty() {
+            lines.push("nothing".to_owned());
+        }
+        rows.extend(listed("granted", &lines));
+    }
     rows.extend(listed("exports", &inspection.exports));
     rows.extend(listed("imports", &inspection.imports));
     rows.extend(inspection.problems.iter().map(|problem| row("problem", &problem.message)));
