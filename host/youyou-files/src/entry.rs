@@ -38,16 +38,21 @@ pub(crate) struct Entry<'e> {
     pub(crate) body: Cow<'e, str>,
 }
 
-/// Loads `dir` and hands it to `read` once the parts that all kinds share are in order.
+/// A folder before it is opened.
+pub(crate) struct Folder {
+    /// Its absolute path.
+    pub(crate) dir: PathBuf,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// Loads a folder and hands it to `read` once the parts that all kinds share are in order.
 pub(crate) fn load<T>(
-    dir: &Path,
+    folder: &Folder,
     keys: &Keys,
     read: impl FnOnce(&Entry<'_>, &mut Findings<'_>) -> Option<T>,
 ) -> Loaded<T> {
-    let (dir, folder) = match absolute(dir) {
-        Ok(found) => found,
-        Err(problem) => return Loaded::refused(*problem),
-    };
+    let Folder { dir, name: folder } = folder;
     let index = dir.join("index.md");
     let text = match index_file::read(&index) {
         Ok(text) => text,
@@ -62,7 +67,7 @@ pub(crate) fn load<T>(
             return Loaded::refused(problem);
         }
     };
-    let mut findings = Findings::new(&index, &folder, front_matter);
+    let mut findings = Findings::new(&index, folder, front_matter);
     let value = parse(front_matter.yaml, &mut findings).and_then(|composed| {
         let top = Field::top(&composed.root);
         supported_version(&top, &mut findings).then_some(())?;
@@ -70,9 +75,26 @@ pub(crate) fn load<T>(
         let top = top.section(keys, &mut findings)?;
         top.required("version", "version: 1", &mut findings);
         let body = front_matter.body();
-        read(&Entry { dir: &dir, index: &index, folder: &folder, top, body }, &mut findings)
+        read(&Entry { dir, index: &index, folder, top, body }, &mut findings)
     });
     Loaded::new(value, findings.into_problems())
+}
+
+impl Folder {
+    /// The folder at a path, which need not be absolute; fails where a path names none.
+    pub(crate) fn at(dir: &Path) -> Result<Self, Box<Problem>> {
+        let unusable = |message: String| Box::new(Problem::new(Severity::Error, dir, message));
+        let mut found =
+            path::absolute(dir).map_err(|error| unusable(format!("the folder's path cannot be used: {error}")))?;
+        if found.file_name().is_none() {
+            // `x/..` names no folder by itself.
+            found = found.canonicalize().map_err(|error| unusable(format!("the folder cannot be opened: {error}")))?;
+        }
+        let name =
+            found.file_name().ok_or_else(|| unusable("the root of a file system cannot be a definition".to_owned()))?;
+        let name = name.to_str().ok_or_else(|| unusable("the folder's name is not UTF-8; rename it".to_owned()))?;
+        Ok(Self { name: name.to_owned(), dir: found })
+    }
 }
 
 impl Entry<'_> {
@@ -88,22 +110,6 @@ impl Entry<'_> {
         }
         Some(name)
     }
-}
-
-/// The folder's absolute path and its name.
-fn absolute(dir: &Path) -> Result<(PathBuf, String), Box<Problem>> {
-    let unusable = |message: String| Box::new(Problem::new(Severity::Error, dir, message));
-    let mut found =
-        path::absolute(dir).map_err(|error| unusable(format!("the folder's path cannot be used: {error}")))?;
-    if found.file_name().is_none() {
-        // `x/..` names no folder by itself.
-        found = found.canonicalize().map_err(|error| unusable(format!("the folder cannot be opened: {error}")))?;
-    }
-    let name =
-        found.file_name().ok_or_else(|| unusable("the root of a file system cannot be a definition".to_owned()))?;
-    let name = name.to_str().map(str::to_owned);
-    let name = name.ok_or_else(|| unusable("the folder's name is not UTF-8; rename it".to_owned()))?;
-    Ok((found, name))
 }
 
 fn parse<'a>(yaml: &'a str, findings: &mut Findings<'_>) -> Option<Composed<'a>> {
@@ -234,9 +240,9 @@ mod tests {
 
     #[test]
     fn a_folder_is_known_by_its_own_name() {
-        let (dir, name) = absolute(Path::new("some/tool")).expect("absolute");
-        assert!(dir.is_absolute() && dir.ends_with("some/tool"));
-        assert_eq!(name, "tool");
-        assert!(absolute(Path::new("/")).is_err());
+        let folder = Folder::at(Path::new("some/tool")).expect("absolute");
+        assert!(folder.dir.is_absolute() && folder.dir.ends_with("some/tool"));
+        assert_eq!(folder.name, "tool");
+        assert!(Folder::at(Path::new("/")).is_err());
     }
 }

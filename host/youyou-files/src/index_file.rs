@@ -11,27 +11,35 @@ use crate::problem::{Problem, Severity};
 /// The largest `index.md` that is read.
 pub(crate) const MOST_BYTES: u64 = 1024 * 1024;
 
-/// The file's bytes, which are UTF-8.
+/// The file's text.
 ///
-/// A link is followed. Only regular files are opened, because opening a pipe could wait for ever.
+/// A link is followed. What is not a regular file is not read: a pipe could be waited for and a device read for ever.
 pub(crate) fn read(index: &Path) -> Result<String, Box<Problem>> {
-    let problem = |message: String| Box::new(Problem::new(Severity::Error, index, message));
-    let metadata = fs::metadata(index).map_err(|error| not_there(index, &error))?;
+    let file = open(index).map_err(|error| not_opened(index, &error))?;
+    let metadata = file.metadata().map_err(|error| unreadable(index, &error))?;
     if !metadata.is_file() {
         let what = if metadata.is_dir() { "a folder" } else { "neither a file nor a folder" };
-        return Err(problem(format!("index.md must be a file, it is {what}")));
+        return Err(Problem::new(Severity::Error, index, format!("index.md must be a file, it is {what}")).into());
     }
     if metadata.len() > MOST_BYTES {
         return Err(too_large(index, metadata.len()).into());
     }
     let expected = usize::try_from(metadata.len()).unwrap_or_default();
     let mut bytes = Vec::with_capacity(expected + 1);
-    let mut bounded = File::open(index).map_err(|error| unreadable(index, &error))?.take(MOST_BYTES + 1);
-    bounded.read_to_end(&mut bytes).map_err(|error| unreadable(index, &error))?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(index, &error))?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(too_large(index, bytes.len() as u64).into());
     }
     String::from_utf8(bytes).map_err(|error| not_utf8(index, error.as_bytes(), error.utf8_error().valid_up_to()).into())
+}
+
+/// Opens without waiting: the other end of a pipe may never come.
+fn open(index: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options.open(index)
 }
 
 fn too_large(index: &Path, bytes: u64) -> Problem {
@@ -54,17 +62,29 @@ fn not_utf8(index: &Path, bytes: &[u8], valid: usize) -> Problem {
     problem
 }
 
-/// Why there is nothing to read: missing, a link to nowhere, a link in a circle, or not allowed.
-fn not_there(index: &Path, error: &io::Error) -> Problem {
-    if error.kind() != ErrorKind::NotFound {
-        let hint = "check the permissions, and that a link does not lead in a circle";
-        return unreadable(index, error).with_hint(hint);
+/// Why there is nothing to read: no folder, nothing in it, a link to nowhere, a link in a circle, or not allowed.
+fn not_opened(index: &Path, error: &io::Error) -> Problem {
+    let folder = index.parent().unwrap_or(index);
+    match error.kind() {
+        ErrorKind::NotFound => {}
+        ErrorKind::NotADirectory => {
+            return Problem::new(Severity::Error, folder, "this is not a folder").with_hint("name the folder itself");
+        }
+        _ if index.is_dir() => {
+            return Problem::new(Severity::Error, index, "index.md must be a file, it is a folder");
+        }
+        _ => {
+            let hint = "check the permissions, and that a link does not lead in a circle";
+            return unreadable(index, error).with_hint(hint);
+        }
     }
     if let Ok(target) = fs::read_link(index) {
         let message = format!("index.md is a link to {}, where nothing is", target.display());
         return Problem::new(Severity::Error, index, message).with_hint("mend the link");
     }
-    let folder = index.parent().unwrap_or(index);
+    if !folder.exists() {
+        return Problem::new(Severity::Error, folder, "there is no such folder");
+    }
     let problem = Problem::new(Severity::Error, folder, "the folder holds no index.md");
     match near_name(folder) {
         Some(near) => problem.with_hint(format!("rename {near:?} to \"index.md\"")),

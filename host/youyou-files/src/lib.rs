@@ -17,7 +17,6 @@ mod fields;
 mod findings;
 mod front_matter;
 mod index_file;
-mod parallel;
 mod parameters;
 pub mod problem;
 pub mod scan;

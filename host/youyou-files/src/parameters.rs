@@ -1,6 +1,6 @@
 //! A tool's `parameters` list, read into the JSON Schema that the model and the argument check get (D-52).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     fields::{Field, Keys, Section, nearest},
@@ -102,12 +102,18 @@ pub(crate) fn read(field: Option<&Field<'_>>, findings: &mut Findings<'_>) -> Op
         for item in field.items(findings)? {
             let Some((name, schema, is_required)) = read_parameter(&item, &properties, findings) else { continue };
             if is_required {
-                required.push(name.clone());
+                required.push(Value::String(name.clone()));
             }
             properties.insert(name, schema);
         }
     }
-    Some(json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}))
+    let schema = [
+        ("type", Value::from("object")),
+        ("properties", Value::Object(properties)),
+        ("required", Value::Array(required)),
+        ("additionalProperties", Value::Bool(false)),
+    ];
+    Some(Value::Object(schema.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()))
 }
 
 fn read_parameter(

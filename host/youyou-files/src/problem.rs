@@ -190,7 +190,7 @@ impl<T> Loaded<T> {
 pub fn definition_invalid(problems: &[Problem]) -> Error {
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     let message = match problems.iter().find(|problem| problem.is_error()) {
-        Some(first) if errors > 1 => format!("{first}; and {} more errors", errors - 1),
+        Some(first) if errors > 1 => format!("{first}; and {} more", errors - 1),
         Some(first) => first.to_string(),
         None => "the definition cannot be used".to_owned(),
     };
@@ -237,7 +237,7 @@ mod tests {
             Problem::new(Severity::Error, "p", "second"),
         ];
         let error = definition_invalid(&problems);
-        assert_eq!(error.message, "p: first; and 1 more errors");
+        assert_eq!(error.message, "p: first; and 1 more");
         assert_eq!(error.details["problems"].as_array().map(Vec::len), Some(3));
     }
 }

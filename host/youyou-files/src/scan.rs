@@ -12,9 +12,9 @@ use std::{
 use youyou_api::SourceLabel;
 
 use crate::{
-    parallel,
+    entry::Folder,
     problem::{Loaded, Problem, Severity},
-    tool::{ToolDefinition, load_tool},
+    tool::{self, ToolDefinition},
 };
 
 /// Where the two levels of the file registry are.
@@ -54,47 +54,43 @@ pub struct ToolEntry {
 
 /// Reads every tool folder of both levels. Folders that are missing are fine.
 ///
-/// It blocks while it reads; a large registry is read on several threads, which have ended when it returns.
+/// It blocks while it reads.
 pub fn scan_tools(roots: &Roots) -> ToolScan {
-    let (found, problems) = scan(roots, "tools", load_tool);
+    let (found, problems) = scan(roots, "tools", tool::load);
     let tools = found.into_iter().map(|(definition, shadowed_by)| ToolEntry { definition, shadowed_by }).collect();
     ToolScan { tools, problems }
-}
-
-/// A folder that may hold a definition.
-struct Folder {
-    path: PathBuf,
-    name: String,
-    source: SourceLabel,
 }
 
 /// Definitions of one kind, each with the level that shadows it, and the problems.
 type Scanned<T> = (Vec<(T, Option<SourceLabel>)>, Vec<Problem>);
 
+/// A folder with its level.
+type Leveled = (Folder, SourceLabel);
+
 /// Loads every folder below the roots' folders of one kind. A definition's name is its folder's name.
-fn scan<T: Send>(roots: &Roots, kind: &str, load: impl Fn(&Path, SourceLabel) -> Loaded<T> + Sync) -> Scanned<T> {
+fn scan<T>(roots: &Roots, kind: &str, load: impl Fn(&Folder, SourceLabel) -> Loaded<T>) -> Scanned<T> {
     let mut problems = Vec::new();
     let mut folders = Vec::new();
     for (root, source) in distinct_roots(roots, kind) {
         list_folders(&root, source, &mut folders, &mut problems);
     }
-    folders.sort_by(|a, b| (&a.name, b.source).cmp(&(&b.name, a.source)));
+    folders.sort_by(|(a, a_source), (b, b_source)| (&a.name, b_source).cmp(&(&b.name, a_source)));
 
-    let loaded = parallel::map(&folders, |folder| load(&folder.path, folder.source).into_parts());
-    let mut found: Vec<(&Folder, T, Option<SourceLabel>)> = Vec::new();
+    let mut found: Vec<(&Leveled, T, Option<SourceLabel>)> = Vec::with_capacity(folders.len());
     let mut broken: HashMap<&str, Vec<Problem>> = HashMap::new();
-    for (folder, (value, said)) in folders.iter().zip(loaded) {
-        match value {
-            Some(value) => {
-                problems.extend(said);
-                problems
-                    .extend(broken.remove(&*folder.name).into_iter().flatten().map(|p| stands_in(p, folder.source)));
-                let shadowed_by =
-                    found.last().filter(|(above, ..)| above.name == folder.name).map(|(above, ..)| above.source);
-                found.push((folder, value, shadowed_by));
-            }
-            None => broken.entry(&folder.name).or_default().extend(said),
-        }
+    for leveled in &folders {
+        let (folder, source) = leveled;
+        let (value, said) = load(folder, *source).into_parts();
+        let Some(value) = value else {
+            broken.entry(&folder.name).or_default().extend(said);
+            continue;
+        };
+        problems.extend(said);
+        let stood_in_for = broken.remove(&*folder.name).into_iter().flatten();
+        problems.extend(stood_in_for.map(|problem| stands_in(problem, *source)));
+        let above = found.last().filter(|((above, _), ..)| above.name == folder.name);
+        let shadowed_by = above.map(|((_, source), ..)| *source);
+        found.push((leveled, value, shadowed_by));
     }
     problems.extend(broken.into_values().flatten());
     problems.extend(names_that_differ_in_case(&found));
@@ -117,7 +113,7 @@ fn distinct_roots(roots: &Roots, kind: &str) -> Vec<(PathBuf, SourceLabel)> {
     found
 }
 
-fn list_folders(root: &Path, source: SourceLabel, folders: &mut Vec<Folder>, problems: &mut Vec<Problem>) {
+fn list_folders(root: &Path, source: SourceLabel, folders: &mut Vec<Leveled>, problems: &mut Vec<Problem>) {
     let unusable = |path: &Path, error: &io::Error| {
         Problem::new(Severity::Error, path, format!("the folder cannot be read: {error}"))
     };
@@ -133,8 +129,8 @@ fn list_folders(root: &Path, source: SourceLabel, folders: &mut Vec<Folder>, pro
     };
     for entry in entries {
         match entry {
-            Ok(entry) => match folder(&entry, source) {
-                Ok(folder) => folders.extend(folder),
+            Ok(entry) => match folder(&entry) {
+                Ok(folder) => folders.extend(folder.map(|folder| (folder, source))),
                 Err(problem) => problems.push(*problem),
             },
             Err(error) => problems.push(unusable(&root, &error)),
@@ -143,17 +139,16 @@ fn list_folders(root: &Path, source: SourceLabel, folders: &mut Vec<Folder>, pro
 }
 
 /// The folder that an entry is or leads to. Files and hidden entries are nobody's definition.
-fn folder(entry: &DirEntry, source: SourceLabel) -> Result<Option<Folder>, Box<Problem>> {
+fn folder(entry: &DirEntry) -> Result<Option<Folder>, Box<Problem>> {
     let (path, name) = (entry.path(), entry.file_name());
     if name.as_encoded_bytes().starts_with(b".") {
         return Ok(None);
     }
-    let shown = name.to_string_lossy().into_owned();
     let unreadable = |error: io::Error| {
         let hint = "check that a link leads somewhere, and not in a circle";
         Problem::new(Severity::Error, &path, format!("this cannot be read: {error}"))
             .with_hint(hint)
-            .with_folder(&shown)
+            .with_folder(name.to_string_lossy())
     };
     let mut kind = entry.file_type().map_err(unreadable)?;
     if kind.is_symlink() {
@@ -163,10 +158,10 @@ fn folder(entry: &DirEntry, source: SourceLabel) -> Result<Option<Folder>, Box<P
         return Ok(None);
     }
     match name.into_string() {
-        Ok(name) => Ok(Some(Folder { path, name, source })),
-        Err(_) => {
+        Ok(name) => Ok(Some(Folder { dir: path, name })),
+        Err(name) => {
             let problem = Problem::new(Severity::Error, &path, "the folder's name is not UTF-8").with_hint("rename it");
-            Err(problem.with_folder(&shown).into())
+            Err(problem.with_folder(name.to_string_lossy()).into())
         }
     }
 }
@@ -181,16 +176,19 @@ fn stands_in(mut problem: Problem, lower: SourceLabel) -> Problem {
 }
 
 /// Two folders of one level whose names differ only in case cannot both exist where case does not count (D-49).
-fn names_that_differ_in_case<T>(found: &[(&Folder, T, Option<SourceLabel>)]) -> Vec<Problem> {
-    let mut first = HashMap::new();
+fn names_that_differ_in_case<T>(found: &[(&Leveled, T, Option<SourceLabel>)]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (folder, ..) in found {
-        match first.entry((folder.source, folder.name.to_lowercase())) {
+    if !found.iter().any(|((folder, _), ..)| folder.name.contains(char::is_uppercase)) {
+        return problems;
+    }
+    let mut first = HashMap::new();
+    for ((folder, source), ..) in found {
+        match first.entry((*source, folder.name.to_lowercase())) {
             Entry::Vacant(vacant) => _ = vacant.insert(&folder.name),
             Entry::Occupied(other) => problems.push(
                 Problem::new(
                     Severity::Warning,
-                    &folder.path,
+                    &folder.dir,
                     format!("the names {:?} and {:?} differ only in case", other.get(), folder.name),
                 )
                 .with_hint("rename one: where file names ignore case, only one of the two folders can exist")

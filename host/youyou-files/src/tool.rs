@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use youyou_api::{SourceLabel, ToolName, ToolSpec};
 
 use crate::{
-    entry::{self, Entry},
+    entry::{self, Entry, Folder},
     execution::{self, Execution},
     fields::Keys,
     findings::{At, Findings},
@@ -59,7 +59,15 @@ pub struct ToolDefinition {
 /// }
 /// ```
 pub fn load_tool(dir: &Path, source: SourceLabel) -> Loaded<ToolDefinition> {
-    entry::load(dir, &KEYS, |entry, findings| read(entry, source, findings))
+    match Folder::at(dir) {
+        Ok(folder) => load(&folder, source),
+        Err(problem) => Loaded::refused(*problem),
+    }
+}
+
+/// Reads the tool in a folder that is known already.
+pub(crate) fn load(folder: &Folder, source: SourceLabel) -> Loaded<ToolDefinition> {
+    entry::load(folder, &KEYS, |entry, findings| read(entry, source, findings))
 }
 
 fn read(entry: &Entry<'_>, source: SourceLabel, findings: &mut Findings<'_>) -> Option<ToolDefinition> {

@@ -7,6 +7,7 @@ mod compose;
 mod explain;
 mod locate;
 mod node;
+mod simple;
 
 pub(crate) use compose::{ComposeError, Composed, Remark, compose};
 pub(crate) use explain::explain;

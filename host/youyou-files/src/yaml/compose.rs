@@ -8,7 +8,7 @@ use std::{borrow::Cow, fmt};
 use serde::de::{DeserializeSeed, EnumAccess, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-use super::node::Node;
+use super::{node::Node, simple};
 
 /// Values in one document, aliases counted as what they stand for. No front matter of legal size has as many without
 /// aliases, so going past it means that aliases multiply.
@@ -47,6 +47,14 @@ pub(crate) enum ComposeError {
 
 /// Reads one document. An empty one is [`Node::Null`].
 pub(crate) fn compose(yaml: &str) -> Result<Composed<'_>, ComposeError> {
+    match simple::read(yaml) {
+        Some(composed) => Ok(composed),
+        None => compose_with_crate(yaml),
+    }
+}
+
+/// The same without the quick way for simple texts.
+pub(super) fn compose_with_crate(yaml: &str) -> Result<Composed<'_>, ComposeError> {
     let mut state = State { yaml, values_left: MOST_VALUES, text_left: MOST_TEXT, remarks: Vec::new(), stopped: None };
     let seed = Compose { state: &mut state, key: "", key_end: None };
     match seed.deserialize(serde_yaml::Deserializer::from_str(yaml)) {

@@ -4,6 +4,9 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
+use youyou_api::SourceLabel;
+use youyou_files::load_tool;
+
 use crate::tree::{Tree, names, tool};
 
 /// K-42: the folder, its index.md and the root, each as a link, load once each.
@@ -54,24 +57,24 @@ fn circles_of_links_do_not_hang() {
     let scan = tree.scan();
     assert_eq!(names(&scan), ["a"]);
     insta::assert_snapshot!(tree.shown(&scan.problems).replace(&tree.path("").display().to_string(), ""), @"
-    error: home/tools/c/index.md: index.md cannot be read: Too many levels of symbolic links (os error 40) (check the permissions, and that a link does not lead in a circle)
+    error: home/tools/c/index.md: index.md cannot be read: Too many levels of symbolic links (check the permissions, and that a link does not lead in a circle)
     error: home/tools/d/index.md: index.md is a link to nowhere, where nothing is (mend the link)
-    error: home/tools/gone: this cannot be read: No such file or directory (os error 2) (check that a link leads somewhere, and not in a circle)
-    error: home/tools/loop: this cannot be read: Too many levels of symbolic links (os error 40) (check that a link leads somewhere, and not in a circle)
+    error: home/tools/gone: this cannot be read: No such file or directory (check that a link leads somewhere, and not in a circle)
+    error: home/tools/loop: this cannot be read: Too many levels of symbolic links (check that a link leads somewhere, and not in a circle)
     error: home/tools/up: the folder holds no index.md (every folder here needs one; move other folders elsewhere)
     ");
 
     let tree = Tree::new();
     tree.link("home/tools", "home/tools").link("nowhere", "work/.youyou/tools");
     insta::assert_snapshot!(tree.shown(&tree.scan().problems), @"
-    error: home/tools: the folder cannot be read: Too many levels of symbolic links (os error 40)
-    error: work/.youyou/tools: the folder cannot be read: No such file or directory (os error 2)
+    error: home/tools: the folder cannot be read: Too many levels of symbolic links
+    error: work/.youyou/tools: the folder cannot be read: No such file or directory
     ");
 }
 
-/// K-43's kind: what is not a regular file is never opened, so nothing waits.
+/// K-43's kind: what is not a regular file is not read, so nothing waits.
 #[test]
-fn what_is_no_file_is_refused_without_opening_it() {
+fn what_is_no_file_is_refused_and_nothing_waits() {
     let tree = Tree::new();
     fs::create_dir_all(tree.path("home/tools/dir/index.md")).expect("creates");
     fs::create_dir_all(tree.path("home/tools/zero")).expect("creates");
@@ -119,6 +122,19 @@ fn what_may_not_be_read_is_said() {
     let scan = tree.scan();
     assert_eq!(names(&scan), ["a"]);
     assert!(tree.shown(&scan.problems).contains("work/.youyou/tools: the folder cannot be read"));
+}
+
+#[test]
+fn what_is_no_folder_is_said_to_be_none() {
+    let tree = Tree::new();
+    tree.good("a");
+    let load = |path: &str| load_tool(&tree.path(path), SourceLabel::Global);
+    let shown = ["home/tools/a/index.md", "home/tools/b", "home/tools"].map(|path| tree.shown(load(path).problems()));
+    insta::assert_snapshot!(shown.concat(), @"
+    error: home/tools/a/index.md: this is not a folder (name the folder itself)
+    error: home/tools/b: there is no such folder
+    error: home/tools: the folder holds no index.md (every folder here needs one; move other folders elsewhere)
+    ");
 }
 
 /// A name that is not Unicode is told of as well as it can be.

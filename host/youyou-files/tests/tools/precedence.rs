@@ -73,7 +73,7 @@ fn names_that_differ_only_in_case_are_warned_of() {
     insta::assert_snapshot!(tree.shown(&scan.problems), @r#"warning: home/tools/tool: the names "Tool" and "tool" differ only in case (rename one: where file names ignore case, only one of the two folders can exist)"#);
 }
 
-/// Many folders are read on several threads; the result is the same as on one.
+/// §12: a large registry.
 #[test]
 fn a_thousand_tools_come_in_order() {
     let tree = Tree::new();

@@ -87,9 +87,16 @@ fn piece() -> impl Strategy<Value = String> {
     prop_oneof![4 => prop::sample::select(fixed.to_vec()).prop_map(str::to_owned), 1 => "[a-z]{1,5}"]
 }
 
-fn load_in(tree: &Tree, index: &[u8]) -> Loaded<ToolDefinition> {
-    tree.write("t/index.md", index);
-    load_tool(&tree.path("t"), SourceLabel::Global)
+thread_local! {
+    /// One for all cases of a test: making folders would take most of the time.
+    static TREE: Tree = Tree::new();
+}
+
+fn load(index: impl AsRef<[u8]>) -> Loaded<ToolDefinition> {
+    TREE.with(|tree| {
+        tree.write("t/index.md", index);
+        load_tool(&tree.path("t"), SourceLabel::Global)
+    })
 }
 
 proptest! {
@@ -98,16 +105,14 @@ proptest! {
     /// K-43's kind: any bytes at all.
     #[test]
     fn any_bytes_give_a_definition_or_a_reason(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let tree = Tree::new();
-        check(&load_in(&tree, &bytes))?;
-        check(&load_in(&tree, &[b"---\n".as_slice(), &bytes, b"\n---\n"].concat()))?;
+        check(&load(&bytes))?;
+        check(&load([b"---\n".as_slice(), &bytes, b"\n---\n"].concat()))?;
     }
 
     /// K-43's kind: texts that look like front matter.
     #[test]
     fn any_front_matter_gives_a_definition_or_a_reason(pieces in prop::collection::vec(piece(), 0..40)) {
-        let tree = Tree::new();
-        check(&load_in(&tree, format!("---\n{}\n---\nx", pieces.concat()).as_bytes()))?;
+        check(&load(format!("---\n{}\n---\nx", pieces.concat())))?;
     }
 
     /// K-43's kind: a good file with a part of it replaced.
@@ -118,7 +123,7 @@ proptest! {
         let mut text = tool("t");
         let range = start.min(text.len())..(start + length).min(text.len());
         text.replace_range(range, &pieces.concat());
-        check(&load_in(&Tree::new(), text.as_bytes()))?;
+        check(&load(text))?;
     }
 
     /// K-40: line ends and a byte order mark change nothing.
@@ -127,10 +132,9 @@ proptest! {
         let text = format!("---\nversion: 1\nname: t\n{}\n---\nbody\n{}", pieces.concat(), pieces.concat());
         let lf = text.replace("\r\n", "\n").replace('\r', "");
         let crlf = lf.replace('\n', "\r\n");
-        let tree = Tree::new();
-        let expected = load_in(&tree, lf.as_bytes());
+        let expected = load(&lf);
         for other in [format!("\u{feff}{lf}"), crlf.clone(), format!("\u{feff}{crlf}")] {
-            prop_assert_eq!(&load_in(&tree, other.as_bytes()), &expected);
+            prop_assert_eq!(&load(other), &expected);
         }
     }
 }

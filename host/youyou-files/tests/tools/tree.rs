@@ -48,11 +48,17 @@ impl Tree {
         scan_tools(&Roots { home: self.path("home"), workspace: self.path("work") })
     }
 
-    /// Every problem with its severity, one on each line; paths start at the tree.
+    /// Every problem with its severity, one on each line; paths start at the tree, and the system's own numbers of
+    /// errors are left out.
     pub(crate) fn shown(&self, problems: &[Problem]) -> String {
         let dir = format!("{}{}", self.dir.path().display(), std::path::MAIN_SEPARATOR);
         let line = |problem: &Problem| format!("{}: {problem}\n", problem.severity).replace(&dir, "");
-        problems.iter().map(line).collect()
+        let mut shown = problems.iter().map(line).collect::<String>();
+        while let Some(start) = shown.find(" (os error ") {
+            let length = shown[start..].find(')').expect("closed") + 1;
+            shown.replace_range(start..start + length, "");
+        }
+        shown
     }
 }
 

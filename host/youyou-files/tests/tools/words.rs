@@ -10,11 +10,7 @@ fn a_refused_tool_becomes_one_error_that_lists_every_problem() {
     let loaded = load_lines("execution: { command: x, timeout_ms: 0, tmeout_ms: 1 }\n");
     let error = definition_invalid(&loaded.into_result().expect_err("refused"));
     assert_eq!(error.code.as_str(), "DEFINITION_INVALID");
-    assert!(
-        error.message.contains("index.md:5:38") && error.message.ends_with("; and 1 more errors"),
-        "{}",
-        error.message
-    );
+    assert!(error.message.contains("index.md:5:38") && error.message.ends_with("; and 1 more"), "{}", error.message);
     let mut problems = error.details["problems"].clone();
     for problem in problems.as_array_mut().expect("a list") {
         problem["path"] = "index.md".into();
