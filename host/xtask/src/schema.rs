@@ -43,6 +43,8 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
 
 fn documents() -> [(&'static str, Value); 5] {
     let schemas: [(&str, Schema); 5] = [
+        ("agent-event", schema_for!(youyou_api::AgentEvent)),
+        ("chat-event", schema_for!(youyou_api::ChatEvent)),
         ("error", schema_for!(youyou_api::Error)),
         ("hook-payload", schema_for!(youyou_api::HookPayload)),
         ("tool-input", schema_for!(youyou_api::ToolInput)),

@@ -1,9 +1,10 @@
 //! Newtypes for the names and ids that travel through the runtime.
 //!
 //! [`ToolName`] and [`PluginId`] are checked when they are made, so code that holds one need not check again. The other
-//! ids are opaque: they come from a provider or a session store and only ever get compared.
+//! ids are opaque: they come from a provider or a session store and only ever get compared; a clone of one is cheap, since
+//! every event carries some.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +14,11 @@ macro_rules! opaque_id {
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(transparent)]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Wraps an id as it came; any text is legal.
-            pub fn new(id: impl Into<String>) -> Self {
+            pub fn new(id: impl Into<Arc<str>>) -> Self {
                 Self(id.into())
             }
 
@@ -42,6 +43,14 @@ opaque_id! {
 opaque_id! {
     /// One conversation, stored and resumable.
     SessionId
+}
+opaque_id! {
+    /// One model, unique over all providers (Y3.1-3).
+    ModelId
+}
+opaque_id! {
+    /// One model provider.
+    ProviderId
 }
 opaque_id! {
     /// One turn: from a user's input until the agent stops by itself.

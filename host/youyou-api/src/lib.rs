@@ -3,20 +3,32 @@
 //! Every other crate of the host speaks in these types; this one depends on none of them. It does no I/O, starts no
 //! task and knows neither scripts nor components.
 //!
-//! Read in this order: [`ids`] (what things are called), [`tool`] (the documents of a tool call and the
-//! [`ToolHandler`](tool::ToolHandler) port), [`call`] (what surrounds a call: cancel, deadline, session, stats),
-//! [`hook`] (payloads and outcomes), [`source`] (where a definition comes from), [`error`] (the one error type that crosses every border).
+//! Read in this order: [`ids`] (what things are called), [`error`] (the one error type that crosses every border),
+//! [`tool`] and [`call`] (a tool call, its port and what surrounds it), [`message`] and [`provider`] (the conversation
+//! and the port to models), [`event`] (what a host is told), [`skill`], [`hook`] (payloads and outcomes), [`source`]
+//! (where a definition comes from).
 
 pub mod call;
 pub mod error;
+pub mod event;
 pub mod hook;
 pub mod ids;
+pub mod message;
+pub mod provider;
+pub mod skill;
 pub mod source;
 pub mod tool;
 
-pub use call::{CallContext, CallStats};
+pub use call::{CallContext, CallStats, CancellationToken};
 pub use error::{Error, ErrorCode, ErrorSource};
+pub use event::{AgentEvent, AgentEventKind, CompactionMethod, TurnStatus};
 pub use hook::{HookEvent, HookOutcome, HookPayload};
-pub use ids::{CallId, PluginId, SessionId, ToolName, TurnId};
+pub use ids::{CallId, ModelId, PluginId, ProviderId, SessionId, ToolName, TurnId};
+pub use message::{AssistantPart, AttachmentSource, FilePart, ImageFormat, ImagePart, Message, Part, UserMessage};
+pub use provider::{
+    Capabilities, ChatEvent, ChatRequest, ChatStream, ModelInfo, ModelProvider, ProviderError, ProviderErrorKind,
+    ReasoningEffort, Sampling, StopReason, Usage,
+};
+pub use skill::Skill;
 pub use source::SourceLabel;
 pub use tool::{BoxFuture, ToolCall, ToolFailure, ToolHandler, ToolInput, ToolOutput, ToolSpec};
