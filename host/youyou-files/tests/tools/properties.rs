@@ -100,7 +100,7 @@ fn load(index: impl AsRef<[u8]>) -> Loaded<ToolDefinition> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// K-43's kind: any bytes at all.
     #[test]
