@@ -41,8 +41,8 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     sync(&workspace.root().join("docs/schema"), mode)
 }
 
-fn documents() -> [(&'static str, Value); 5] {
-    let schemas: [(&str, Schema); 5] = [
+fn documents() -> [(&'static str, Value); 7] {
+    let schemas: [(&str, Schema); 7] = [
         ("agent-event", schema_for!(youyou_api::AgentEvent)),
         ("chat-event", schema_for!(youyou_api::ChatEvent)),
         ("error", schema_for!(youyou_api::Error)),
