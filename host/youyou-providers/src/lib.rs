@@ -1,0 +1,1 @@
+//! Model providers: implementations of the port in `youyou-api`.
