@@ -1,0 +1,303 @@
+//! The one form of a message list that every API accepts.
+//!
+//! [`normalize`] is pure and idempotent. Whatever list it is given, a stored one of a crashed session included, in the
+//! result: no text is empty; call ids are unique; every call of an assistant message has exactly one result right
+//! after that message, in the order of the calls, and there are no other results (Y4.1-6); neighbours of one role are
+//! one message; the first message is the user's.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use youyou_api::{AssistantPart, CallId, Message, Part, ToolCall};
+
+/// What a call is answered with whose own result was never recorded (K-02).
+pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted, and what it has done is unknown]";
+
+/// Stands in for the user where a conversation does not begin with them.
+const OPENING: &str = "[The beginning of this conversation is not available.]";
+
+/// Brings messages into the form described above.
+pub fn normalize(messages: Vec<Message>) -> Vec<Message> {
+    open_with_user(merge(pair(without_empty_text(messages))))
+}
+
+fn without_empty_text(messages: Vec<Message>) -> Vec<Message> {
+    let strip = |message| match message {
+        Message::User { mut parts } => {
+            parts.retain(|part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
+            (!parts.is_empty()).then_some(Message::User { parts })
+        }
+        Message::Assistant { mut parts } => {
+            parts.retain(|part| !matches!(part, AssistantPart::Text { text } if text.trim().is_empty()));
+            // Reasoning alone is no message that an API takes.
+            let spoken = parts.iter().any(|part| !matches!(part, AssistantPart::Reasoning { .. }));
+            spoken.then_some(Message::Assistant { parts })
+        }
+        Message::System { text } => (!text.trim().is_empty()).then_some(Message::System { text }),
+        result @ Message::ToolResult { .. } => Some(result),
+    };
+    messages.into_iter().filter_map(strip).collect()
+}
+
+/// Puts each call's result right behind its message, invents those that are missing and drops those without a call.
+fn pair(messages: Vec<Message>) -> Vec<Message> {
+    let mut results = Results::of(&messages);
+    let mut ids = UniqueIds::default();
+    let mut paired = Vec::with_capacity(messages.len());
+    for (position, message) in messages.into_iter().enumerate() {
+        match message {
+            Message::Assistant { mut parts } => {
+                let mut answers = Vec::new();
+                for part in &mut parts {
+                    let AssistantPart::ToolCall(call) = part else { continue };
+                    let result = results.take(&call.call_id, position);
+                    call.call_id = ids.make(&call.call_id);
+                    answers.push(answer(call, result));
+                }
+                paired.push(Message::Assistant { parts });
+                paired.extend(answers);
+            }
+            // Each has gone to its call by now, or has none.
+            Message::ToolResult { .. } => {}
+            other @ (Message::User { .. } | Message::System { .. }) => paired.push(other),
+        }
+    }
+    paired
+}
+
+fn answer(call: &ToolCall, result: Option<(String, bool)>) -> Message {
+    let (content, is_error) = result.unwrap_or_else(|| (NO_RESULT.to_owned(), true));
+    Message::ToolResult { call_id: call.call_id.clone(), tool_name: call.tool_name.clone(), content, is_error }
+}
+
+/// The results of a list by the call they answer, each with its place.
+struct Results(HashMap<CallId, VecDeque<(usize, String, bool)>>);
+
+impl Results {
+    fn of(messages: &[Message]) -> Self {
+        let mut results: HashMap<CallId, VecDeque<(usize, String, bool)>> = HashMap::new();
+        for (position, message) in messages.iter().enumerate() {
+            if let Message::ToolResult { call_id, content, is_error, .. } = message {
+                results.entry(call_id.clone()).or_default().push_back((position, content.clone(), *is_error));
+            }
+        }
+        Self(results)
+    }
+
+    /// The first result for a call after the call's own place. Where an id repeats, the earlier call takes the earlier
+    /// result (K-07).
+    fn take(&mut self, call_id: &CallId, after: usize) -> Option<(String, bool)> {
+        let waiting = self.0.get_mut(call_id)?;
+        while let Some((position, content, is_error)) = waiting.pop_front() {
+            if position > after {
+                return Some((content, is_error));
+            }
+        }
+        None
+    }
+}
+
+/// Makes ids unique, leaving alone those that are.
+#[derive(Default)]
+struct UniqueIds(HashSet<CallId>);
+
+impl UniqueIds {
+    fn make(&mut self, id: &CallId) -> CallId {
+        let mut unique = id.clone();
+        let mut copy = 1;
+        while unique.as_str().is_empty() || !self.0.insert(unique.clone()) {
+            copy += 1;
+            unique = CallId::new(format!("{id}~{copy}"));
+        }
+        unique
+    }
+}
+
+fn merge(messages: Vec<Message>) -> Vec<Message> {
+    let mut merged: Vec<Message> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match (merged.last_mut(), message) {
+            (Some(Message::User { parts }), Message::User { parts: more }) => parts.extend(more),
+            (Some(Message::Assistant { parts }), Message::Assistant { parts: more }) => parts.extend(more),
+            (Some(Message::System { text }), Message::System { text: more }) => {
+                text.push('\n');
+                text.push_str(&more);
+            }
+            (_, message) => merged.push(message),
+        }
+    }
+    merged
+}
+
+fn open_with_user(mut messages: Vec<Message>) -> Vec<Message> {
+    if !matches!(messages.first(), None | Some(Message::User { .. })) {
+        messages.insert(0, Message::User { parts: vec![Part::text(OPENING)] });
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn user(text: &str) -> Message {
+        Message::User { parts: vec![Part::text(text)] }
+    }
+
+    fn said(text: &str) -> AssistantPart {
+        AssistantPart::Text { text: text.into() }
+    }
+
+    fn calls(ids: &[&str]) -> Message {
+        Message::Assistant {
+            parts: ids
+                .iter()
+                .map(|id| {
+                    AssistantPart::ToolCall(ToolCall {
+                        call_id: CallId::new(*id),
+                        tool_name: "t".into(),
+                        arguments: "{}".into(),
+                    })
+                })
+                .collect(),
+        }
+    }
+
+    fn result(id: &str, content: &str) -> Message {
+        Message::ToolResult {
+            call_id: CallId::new(id),
+            tool_name: "t".into(),
+            content: content.into(),
+            is_error: content == NO_RESULT,
+        }
+    }
+
+    /// K-02.
+    #[test]
+    fn a_call_without_a_result_is_answered_that_it_was_interrupted() {
+        let crashed = vec![user("go"), calls(&["a", "b"]), result("a", "done"), user("again")];
+        let expected = [user("go"), calls(&["a", "b"]), result("a", "done"), result("b", NO_RESULT), user("again")];
+        assert_eq!(normalize(crashed), expected);
+    }
+
+    /// K-03.
+    #[test]
+    fn a_result_without_a_call_is_left_out() {
+        let stray = vec![user("go"), result("x", "?"), calls(&["a"]), result("a", "1"), result("a", "2")];
+        assert_eq!(normalize(stray), [user("go"), calls(&["a"]), result("a", "1")]);
+    }
+
+    /// K-07: one id for every call, also twice in one response; every result stays with its call.
+    #[test]
+    fn repeated_ids_become_unique_and_keep_their_results() {
+        let repeated = vec![
+            user("go"),
+            calls(&["same", "same"]),
+            result("same", "1"),
+            result("same", "2"),
+            calls(&["same"]),
+            result("same", "3"),
+        ];
+        let expected = [
+            user("go"),
+            calls(&["same", "same~2"]),
+            result("same", "1"),
+            result("same~2", "2"),
+            calls(&["same~3"]),
+            result("same~3", "3"),
+        ];
+        assert_eq!(normalize(repeated), expected);
+    }
+
+    #[test]
+    fn empty_text_and_lone_reasoning_are_left_out_and_neighbours_become_one() {
+        let reasoning = AssistantPart::Reasoning { text: "hm".into(), signature: None };
+        let untidy = vec![
+            user(""),
+            Message::Assistant { parts: vec![said(" ")] },
+            user("a"),
+            Message::Assistant { parts: vec![reasoning] },
+            user("b"),
+            Message::Assistant { parts: vec![said("x")] },
+            Message::Assistant { parts: vec![said("y")] },
+        ];
+        assert_eq!(
+            normalize(untidy),
+            [
+                Message::User { parts: vec![Part::text("a"), Part::text("b")] },
+                Message::Assistant { parts: vec![said("x"), said("y")] },
+            ]
+        );
+    }
+
+    #[test]
+    fn a_conversation_opens_with_the_user() {
+        assert_eq!(normalize(vec![calls(&["a"])]), [user(OPENING), calls(&["a"]), result("a", NO_RESULT)]);
+        assert_eq!(normalize(Vec::new()), []);
+    }
+
+    fn messages() -> impl Strategy<Value = Vec<Message>> {
+        let id = prop_oneof![Just("a"), Just("b"), Just("a~2"), Just("")];
+        let text = prop_oneof![Just(""), Just(" "), Just("hi")];
+        let part = prop_oneof![
+            text.clone().prop_map(said),
+            Just(AssistantPart::Reasoning { text: "hm".into(), signature: None }),
+            id.clone().prop_map(|id| AssistantPart::ToolCall(ToolCall {
+                call_id: CallId::new(id),
+                tool_name: "t".into(),
+                arguments: "{".into()
+            })),
+        ];
+        let message = prop_oneof![
+            text.clone().prop_map(user),
+            text.prop_map(|text| Message::System { text: text.into() }),
+            prop::collection::vec(part, 0..4).prop_map(|parts| Message::Assistant { parts }),
+            id.prop_map(|id| result(id, "r")),
+        ];
+        prop::collection::vec(message, 0..12)
+    }
+
+    /// What the doc comment of this module promises.
+    fn check(messages: &[Message]) -> Result<(), TestCaseError> {
+        let opened = matches!(messages.first(), None | Some(Message::User { .. }));
+        prop_assert!(opened, "the first message is not the user's");
+        let mut ids = HashSet::new();
+        let mut expected: VecDeque<CallId> = VecDeque::new();
+        for message in messages {
+            match message {
+                Message::ToolResult { call_id, .. } => prop_assert_eq!(Some(call_id.clone()), expected.pop_front()),
+                _ => prop_assert!(expected.is_empty(), "a result is missing"),
+            }
+            if let Message::Assistant { parts } = message {
+                prop_assert!(!parts.is_empty());
+                for part in parts {
+                    match part {
+                        AssistantPart::ToolCall(call) => {
+                            prop_assert!(ids.insert(call.call_id.clone()), "an id repeats");
+                            expected.push_back(call.call_id.clone());
+                        }
+                        AssistantPart::Text { text } => prop_assert!(!text.trim().is_empty()),
+                        AssistantPart::Reasoning { .. } => {}
+                    }
+                }
+            }
+        }
+        prop_assert!(expected.is_empty(), "a result is missing at the end");
+        for pair in messages.windows(2) {
+            let same = std::mem::discriminant(&pair[0]) == std::mem::discriminant(&pair[1]);
+            prop_assert!(!same || matches!(pair[0], Message::ToolResult { .. }), "neighbours of one role");
+        }
+        Ok(())
+    }
+
+    proptest! {
+        /// Y4.1-6: for any list at all.
+        #[test]
+        fn any_list_is_paired_and_normalizing_twice_changes_nothing(messages in messages()) {
+            let once = normalize(messages);
+            check(&once)?;
+            prop_assert_eq!(normalize(once.clone()), once);
+        }
+    }
+}
