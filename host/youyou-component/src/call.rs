@@ -1,0 +1,46 @@
+//! Waits for a guest, and no longer than it may take.
+//!
+//! A guest that computes is stopped by its epoch (see [`crate::state`]); one that waits for the host is stopped here.
+
+use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
+
+use tokio::time::{sleep, timeout_at};
+use youyou_api::CallContext;
+
+use crate::engine::TICK;
+
+/// How a guest came to its end.
+#[derive(Debug)]
+pub(crate) enum Ending<T> {
+    /// It returned, or trapped.
+    Ended(T),
+    /// It waited for the host past its time; its future is gone.
+    Abandoned,
+}
+
+/// How long a guest that computes has to be stopped by its epoch, which ends it in a cleaner way than dropping its
+/// future does.
+const GRACE: Duration = TICK.saturating_mul(4);
+
+/// Runs `guest` until it ends, or until it must stop and its epoch did not end it.
+pub(crate) async fn watch<F: Future>(context: &CallContext, guest: F) -> Ending<F::Output> {
+    let mut guest = pin!(guest);
+    let mut must_stop = pin!(async {
+        must_stop(context).await;
+        sleep(GRACE).await;
+    });
+    poll_fn(|cx| {
+        // The guest comes first: most calls end at the first poll, and cost no timer then.
+        if let Poll::Ready(output) = guest.as_mut().poll(cx) {
+            return Poll::Ready(Ending::Ended(output));
+        }
+        must_stop.as_mut().poll(cx).map(|()| Ending::Abandoned)
+    })
+    .await
+}
+
+/// Returns once the call was cancelled or its deadline has passed.
+pub(crate) async fn must_stop(context: &CallContext) {
+    // Which of the two it was is read from the context later.
+    let _ = timeout_at(context.deadline.at().into(), context.cancel.cancelled()).await;
+}

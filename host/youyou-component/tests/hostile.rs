@@ -1,0 +1,221 @@
+//! K-61, K-62, K-65 with a real guest that misbehaves on request: what stops it, what is said about it, and that
+//! everybody else goes on.
+
+mod guest;
+
+use std::time::{Duration, Instant};
+
+use guest::{Fixture, call, call_within, error_of, outcome};
+use serde_json::json;
+use youyou_api::{CallContext, ErrorCode, ToolHandler};
+
+/// K-61: the message, file:line, and the tool's name.
+#[tokio::test]
+async fn a_panic_is_told_with_its_place_and_a_fresh_call_works() {
+    let tool = Fixture::shared().tool("breaker");
+    let error = error_of(call(&tool, json!({"mode": "panic", "message": "no such luck"})).await);
+    assert_eq!((error.code, error.kind()), (ErrorCode::ToolExecutionError, Some("PANIC")));
+    assert!(error.message.starts_with("tool \"breaker\" panicked at tests/guests/hostile/src/run.rs:"), "{error}");
+    assert!(error.message.ends_with(": no such luck"), "{error}");
+    assert!(error.details["line"].as_u64().is_some_and(|line| line > 0), "{error:?}");
+    assert_eq!(outcome(call(&tool, json!({"mode": "count"})).await).content, "1");
+}
+
+/// K-61: without a panic hook, the guest's last lines on stderr say it.
+#[tokio::test]
+async fn a_panic_that_is_not_reported_still_shows_what_was_printed() {
+    let tool = Fixture::shared().tool("breaker");
+    let error = error_of(call(&tool, json!({"mode": "panic-unreported", "message": "no such luck"})).await);
+    assert_eq!(error.kind(), Some("TRAP"));
+    assert!(error.message.contains("no such luck"), "{error}");
+    assert!(error.message.contains("run.rs:"), "{error}");
+    assert!(!error.message.contains("wasm backtrace"), "{error}");
+}
+
+#[tokio::test]
+async fn a_trap_and_an_exit_are_told_apart() {
+    let tool = Fixture::shared().tool("breaker");
+    let trap = error_of(call(&tool, json!({"mode": "trap"})).await);
+    assert_eq!(trap.kind(), Some("TRAP"));
+    assert!(trap.message.contains("unreachable") && !trap.message.contains("backtrace"), "{trap}");
+    let exit = error_of(call(&tool, json!({"mode": "exit"})).await);
+    assert_eq!(exit.kind(), Some("EXIT"));
+    assert!(exit.message.contains("ended itself"), "{exit}");
+}
+
+/// K-62, Y4.4-2.
+#[tokio::test]
+async fn an_endless_loop_is_stopped_by_its_time() {
+    let tool = Fixture::shared().tool("looper");
+    let start = Instant::now();
+    let error = error_of(call_within(&tool, json!({"mode": "loop"}), Duration::from_millis(300)).await);
+    println!("stopped {:?} after its limit", start.elapsed() - Duration::from_millis(300));
+    assert_eq!((error.code, error.kind()), (ErrorCode::ToolTimeout, Some("LIMIT_TIME")));
+    assert!(error.message.contains("300 ms") && error.message.contains("`timeout_ms`"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// K-62, Y4.4-2: waiting in the host counts too.
+#[tokio::test]
+async fn a_guest_that_sleeps_is_stopped_by_its_time() {
+    let tool = Fixture::shared().tool("sleeper");
+    let start = Instant::now();
+    let error = error_of(call_within(&tool, json!({"mode": "sleep", "ms": 60_000}), Duration::from_millis(300)).await);
+    println!("stopped {:?} after its limit", start.elapsed() - Duration::from_millis(300));
+    assert_eq!(error.kind(), Some("LIMIT_TIME"));
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(outcome(call(&tool, json!({"mode": "sleep", "ms": 1})).await).content, "slept");
+}
+
+/// Y4.4-2: a cancelled call ends, whether the guest computes or waits.
+#[tokio::test]
+async fn a_cancelled_call_ends() {
+    let tool = Fixture::shared().tool("looper");
+    for arguments in [json!({"mode": "loop"}), json!({"mode": "sleep", "ms": 60_000})] {
+        let context = Fixture::context(Duration::from_secs(60));
+        let cancel = context.cancel.clone();
+        let canceller = async {
+            tokio::task::yield_now().await;
+            cancel.cancel();
+        };
+        let (result, ()) = tokio::join!(tool.call(guest::input(arguments), context), canceller);
+        assert_eq!(error_of(result).code, ErrorCode::RequestCancelled);
+    }
+}
+
+/// K-62: on one thread, calls end while another guest computes without end.
+#[tokio::test(flavor = "current_thread")]
+async fn other_calls_go_on_while_a_guest_loops() {
+    let tool = Fixture::shared().tool("looper");
+    tool.warm_up().await.expect("loads");
+    let looping = async { error_of(call_within(&tool, json!({"mode": "loop"}), Duration::from_secs(2)).await) };
+    let others = async {
+        let mut slowest = Duration::ZERO;
+        for _ in 0..20 {
+            let start = Instant::now();
+            outcome(call(&tool, json!({"mode": "spin", "ms": 1})).await);
+            outcome(call(&tool, json!({"mode": "sleep", "ms": 1})).await);
+            slowest = slowest.max(start.elapsed());
+        }
+        (Instant::now(), slowest)
+    };
+    let start = Instant::now();
+    let (error, (others_done, slowest)) = tokio::join!(looping, others);
+    println!("20 pairs of calls beside a loop took {:?}, the slowest {slowest:?}", others_done - start);
+    assert_eq!(error.kind(), Some("LIMIT_TIME"));
+    assert!(others_done - start < Duration::from_secs(2), "they waited for the loop: {:?}", others_done - start);
+}
+
+/// K-62.
+#[tokio::test]
+async fn a_guest_that_allocates_without_end_is_told_its_limit() {
+    let tool = Fixture::shared().tool_with("eater", |component| component.memory_bytes = Some(32 << 20));
+    let error = error_of(call(&tool, json!({"mode": "allocate"})).await);
+    assert_eq!(error.kind(), Some("LIMIT_MEMORY"));
+    assert!(error.message.contains("32 MiB") && error.message.contains("`memory_mb`"), "{error}");
+    assert_eq!(error.details["memory_mb"], 32);
+    // Nothing of it is left for the next call.
+    assert_eq!(outcome(call(&tool, json!({"mode": "count"})).await).content, "1");
+}
+
+/// K-62: the guest copes with it in its own words; the limit is named beside them.
+#[tokio::test]
+async fn a_guest_that_copes_with_its_limit_has_the_key_added() {
+    let tool = Fixture::shared().tool_with("eater", |component| component.memory_bytes = Some(32 << 20));
+    let error = error_of(call(&tool, json!({"mode": "allocate-politely"})).await);
+    assert_eq!((error.kind(), error.details["guest_code"].as_str()), (Some("GUEST_ERROR"), Some("NO_ROOM")));
+    assert!(error.message.contains("no more memory after") && error.message.contains("`memory_mb`"), "{error}");
+}
+
+/// K-65.
+#[tokio::test]
+async fn a_guest_that_starts_larger_than_its_limit_is_told_both_figures() {
+    let tool = Fixture::shared().tool_with("large", |component| component.memory_bytes = Some(1 << 20));
+    let error = error_of(call(&tool, json!({"mode": "count"})).await);
+    assert_eq!(error.kind(), Some("LIMIT_MEMORY"));
+    assert!(error.message.contains("may use 1 MiB"), "{error}");
+    assert!(error.message.contains("of memory to start") && error.message.contains("`memory_mb: 2`"), "{error}");
+}
+
+/// K-62.
+#[tokio::test]
+async fn a_recursion_without_end_is_stopped_by_the_stack() {
+    let tool = Fixture::shared().tool("digger");
+    for mode in ["recurse", "recurse-wide"] {
+        let error = error_of(call(&tool, json!({"mode": mode})).await);
+        assert_eq!(error.kind(), Some("LIMIT_STACK"), "{mode}: {error}");
+        assert!(error.message.contains("stack"), "{error}");
+    }
+}
+
+/// K-62.
+#[tokio::test]
+async fn a_guest_that_prints_or_logs_without_end_is_stopped_by_its_time() {
+    let tool = Fixture::shared().tool("talker");
+    for mode in ["print", "print-error", "log"] {
+        let error = error_of(call_within(&tool, json!({"mode": mode}), Duration::from_millis(300)).await);
+        assert_eq!(error.kind(), Some("LIMIT_TIME"), "{mode}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn an_output_larger_than_a_call_may_hand_over_is_refused() {
+    let tool = Fixture::shared().tool("talker");
+    let error = error_of(call(&tool, json!({"mode": "large-output", "bytes": 40 << 20})).await);
+    assert_eq!(error.kind(), Some("LIMIT_OUTPUT"), "{error}");
+    assert_eq!(outcome(call(&tool, json!({"mode": "large-output", "bytes": 4 << 20})).await).content.len(), 4 << 20);
+}
+
+/// Y10: what the guest says, and by which code.
+#[tokio::test]
+async fn a_guests_own_error_keeps_its_message_and_code() {
+    let tool = Fixture::shared().tool("unlucky");
+    let error = error_of(call(&tool, json!({"mode": "guest-error", "message": "come back\x1b[2J later"})).await);
+    assert_eq!(error.kind(), Some("GUEST_ERROR"));
+    assert_eq!(error.message, "tool \"unlucky\" failed: come back\u{fffd}[2J later");
+    assert_eq!(error.details["guest_code"], "NO_LUCK");
+}
+
+/// Y3.3-4: the full output; and a clear error where it breaks the contract.
+#[tokio::test]
+async fn metadata_comes_through_and_must_be_json() {
+    let tool = Fixture::shared().tool("meta");
+    let output = outcome(call(&tool, json!({"mode": "metadata", "metadata": r#"{"n":[1,2]}"#})).await);
+    assert_eq!((output.content.as_str(), output.metadata), ("with metadata", Some(json!({"n": [1, 2]}))));
+    let failed = outcome(call(&tool, json!({"mode": "is-error", "message": "that did not work"})).await);
+    assert_eq!((failed.content.as_str(), failed.is_error), ("that did not work", true));
+    let error = error_of(call(&tool, json!({"mode": "metadata", "metadata": "{oops"})).await);
+    assert_eq!(error.kind(), Some("BAD_OUTPUT"));
+    assert!(error.message.contains("metadata that is not JSON"), "{error}");
+}
+
+/// C-2: a component receives the document that a script would read.
+#[tokio::test]
+async fn the_input_is_the_document_of_a_script() {
+    let tool = Fixture::shared().tool("echo");
+    let input = guest::input(json!({"mode": "echo", "z": 1, "a": {"y": [1.5, null], "b": "ä\"\n"}}));
+    let document = input.to_json();
+    let context = Fixture::context(Duration::from_secs(60));
+    let output = outcome(tool.call(input, context).await);
+    assert_eq!(output.content, document);
+}
+
+/// A call's own instance: what one call left in memory, no other sees.
+#[tokio::test]
+async fn every_call_has_a_fresh_instance() {
+    let tool = Fixture::shared().tool("counter");
+    for _ in 0..3 {
+        assert_eq!(outcome(call(&tool, json!({"mode": "count"})).await).content, "1");
+    }
+}
+
+#[tokio::test]
+async fn a_call_can_be_measured() {
+    let tool = Fixture::shared().tool("counter");
+    let mut context: CallContext = Fixture::context(Duration::from_secs(60));
+    context.stats = youyou_api::CallStats::on();
+    outcome(tool.call(guest::input(json!({"mode": "count"})), context.clone()).await);
+    let stats = context.stats.snapshot();
+    assert_eq!(stats.keys().collect::<Vec<_>>(), ["load_us", "code", "run_us", "memory_peak_bytes"]);
+    assert!(stats["memory_peak_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+}
