@@ -5,4 +5,5 @@
 //! file, starts no process and speaks to no network.
 
 pub mod context;
+mod panic;
 pub mod tools;

@@ -11,7 +11,7 @@ use youyou_api::{
     BoxFuture, CallContext, CallId, Error, ErrorCode, SourceLabel, ToolCall, ToolFailure, ToolHandler, ToolInput,
     ToolOutput, ToolSpec,
 };
-use youyou_core::tools::{Before, CallChain, CallScope, Dispatcher, ToolCatalog, ToolResult};
+use youyou_core::tools::{Before, CallChain, CallObserver, CallScope, Dispatcher, ToolCatalog, ToolResult};
 
 type Answer = Result<ToolOutput, ToolFailure>;
 type Body = Box<dyn Fn(ToolInput, CallContext) -> BoxFuture<'static, Answer> + Send + Sync>;
@@ -83,7 +83,7 @@ async fn dispatch(dispatcher: &Dispatcher, name: &str, arguments: &str) -> ToolR
 }
 
 /// What happened, in order.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
@@ -190,7 +190,7 @@ async fn a_read_only_batch_runs_at_once_between_the_two_rounds_of_chains() {
         .with_chain(Arc::new(Recording { log: log.clone(), before: unchanged }));
     let calls =
         vec![call("a", "look", "{}"), call("x", "unknown", "{}"), call("b", "look", "{}"), call("c", "look", "{}")];
-    let results = dispatcher.dispatch_batch(calls, &scope()).await.expect("not fatal");
+    let results = dispatcher.dispatch_batch(calls, &scope()).await.results;
     let contents: Vec<_> = results.iter().map(|r| r.output.content.as_str()).collect();
     assert_eq!(
         contents,
@@ -211,7 +211,7 @@ async fn a_batch_with_a_mutating_tool_runs_one_call_after_another() {
         .dispatcher()
         .with_chain(Arc::new(Recording { log: log.clone(), before: unchanged }));
     let calls = vec![call("a", "look", "{}"), call("b", "change", "{}"), call("c", "look", "{}")];
-    dispatcher.dispatch_batch(calls, &scope()).await.expect("not fatal");
+    dispatcher.dispatch_batch(calls, &scope()).await.results;
     let expected: Vec<_> =
         ["a", "b", "c"].iter().flat_map(|id| ["before", "run", "after"].map(|p| format!("{p} {id}"))).collect();
     assert_eq!(log.lines(), expected);
@@ -230,7 +230,7 @@ async fn a_refused_call_never_reaches_the_tool() {
         .dispatcher()
         .with_chain(Arc::new(Recording { log: log.clone(), before }));
     let calls = vec![call("a", "look", "{}"), call("b", "look", "{}")];
-    let results = dispatcher.dispatch_batch(calls, &scope()).await.expect("not fatal");
+    let results = dispatcher.dispatch_batch(calls, &scope()).await.results;
     assert_eq!(results[0].output, ToolOutput::error("not today"));
     assert!(results[1].success());
     assert_eq!(log.lines(), ["before a", "before b", "run b", "after b"]);
@@ -261,7 +261,7 @@ async fn a_panicking_tool_is_an_error_result_and_its_siblings_go_on() {
         .with("look", logging(&log))
         .dispatcher();
     let calls = vec![call("a", "late", "{}"), call("b", "early", "{}"), call("c", "look", "{}")];
-    let results = dispatcher.dispatch_batch(calls, &scope()).await.expect("not fatal");
+    let results = dispatcher.dispatch_batch(calls, &scope()).await.results;
     let error = results[0].error.clone().expect("panicked");
     assert_eq!((error.code, error.kind()), (ErrorCode::ToolExecutionError, Some("PANIC")));
     assert_eq!(results[0].output.content, "tool \"late\" panicked: lost it: 7");
@@ -342,9 +342,39 @@ async fn a_fatal_failure_ends_the_batch_and_is_no_result() {
         .with("look", logging(&log))
         .dispatcher();
     let calls = vec![call("a", "store", "{}"), call("b", "look", "{}")];
-    let error = dispatcher.dispatch_batch(calls, &scope()).await.expect_err("fatal");
-    assert_eq!(error.code, ErrorCode::StorageError);
+    let batch = dispatcher.dispatch_batch(calls, &scope()).await;
+    assert_eq!(batch.fatal.expect("fatal").code, ErrorCode::StorageError);
+    assert_eq!(batch.results, []);
     assert_eq!(log.lines(), Vec::<String>::new());
+}
+
+/// Y6.2-4, D-24: what runs is waited for, what has not started is skipped and says so.
+#[tokio::test]
+async fn a_stopped_scope_starts_no_further_call() {
+    #[derive(Debug)]
+    struct Told(Log);
+    impl CallObserver for Told {
+        fn started(&self, call: &ToolCall) {
+            self.0.push(format!("start {}", call.call_id));
+        }
+        fn ended(&self, result: &ToolResult) {
+            self.0.push(format!("end {}", result.call_id));
+        }
+    }
+    let log = Log::default();
+    let scope = CallScope { observer: Some(Arc::new(Told(log.clone()))), ..scope() };
+    let stop = scope.stop.clone();
+    let dispatcher = Tools::default()
+        .with_spec("slow", true, None, move |_, _| {
+            stop.cancel();
+            async { Ok(ToolOutput::text("done")) }
+        })
+        .with("b", logging(&log))
+        .dispatcher();
+    let batch = dispatcher.dispatch_batch(vec![call("1", "slow", "{}"), call("2", "b", "{}")], &scope).await;
+    let told: Vec<_> = batch.results.iter().map(|r| (r.output.content.as_str(), r.skipped())).collect();
+    assert_eq!(told, [("done", false), ("[cancelled: this call was not started]", true)]);
+    assert_eq!(log.lines(), ["start 1", "end 1", "start 2", "end 2"]);
 }
 
 /// K-19, Y4.4-4.

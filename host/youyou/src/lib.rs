@@ -29,5 +29,7 @@ pub use listing::ToolListing;
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use youyou_api::*;
 pub use youyou_component::{Cache, CacheInfo, ComponentHost, Grants, HostConfig, Inspection, inspect};
-pub use youyou_core::tools::{Before, CallChain, CallScope, DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolCatalog, ToolResult};
+pub use youyou_core::tools::{
+    Batch, Before, CallChain, CallObserver, CallScope, DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolCatalog, ToolResult,
+};
 pub use youyou_files::{Backend, ComponentBackend, Problem, Severity, ToolDefinition, definition_invalid, load_tool};

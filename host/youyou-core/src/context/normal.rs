@@ -106,7 +106,7 @@ impl UniqueIds {
         let mut copy = 1;
         while unique.as_str().is_empty() || !self.0.insert(unique.clone()) {
             copy += 1;
-            unique = CallId::new(format!("{id}~{copy}"));
+            unique = CallId::new(format!("{id}_{copy}"));
         }
         unique
     }
@@ -201,11 +201,11 @@ mod tests {
         ];
         let expected = [
             user("go"),
-            calls(&["same", "same~2"]),
+            calls(&["same", "same_2"]),
             result("same", "1"),
-            result("same~2", "2"),
-            calls(&["same~3"]),
-            result("same~3", "3"),
+            result("same_2", "2"),
+            calls(&["same_3"]),
+            result("same_3", "3"),
         ];
         assert_eq!(normalize(repeated), expected);
     }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     fn messages() -> impl Strategy<Value = Vec<Message>> {
-        let id = prop_oneof![Just("a"), Just("b"), Just("a~2"), Just("")];
+        let id = prop_oneof![Just("a"), Just("b"), Just("a_2"), Just("")];
         let text = prop_oneof![Just(""), Just(" "), Just("hi")];
         let part = prop_oneof![
             text.clone().prop_map(said),

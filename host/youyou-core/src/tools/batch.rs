@@ -1,60 +1,75 @@
 //! Many calls of one model response, and what of them may run at once (Y4.1-3, Y4.1-4).
 
 use tokio::task::JoinSet;
-use youyou_api::{Error, ErrorCode, ToolCall};
+use youyou_api::{Error, ToolCall};
 
 use super::dispatcher::{CallScope, Dispatcher, Ran, Ready, ToolResult};
 
+/// What came of a batch.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// The results, in the order of the calls: one for each, unless `fatal` is set (Y4.1-6).
+    pub results: Vec<ToolResult>,
+    /// What must end the turn. Results that were there by then are kept: their effects are real.
+    pub fatal: Option<Error>,
+}
+
 impl Dispatcher {
-    /// Carries a batch of calls; the results come in the order of the calls, one for each (Y4.1-6).
+    /// Carries a batch of calls.
     ///
     /// If every tool is read-only, the chains before run in call order, then all calls at once, then the chains after
     /// in call order (Y4.1-3). If any tool is mutating, each call goes the whole way before the next one starts
     /// (Y4.1-4). A call to an unknown tool counts as read-only (D-39). One call's failure never touches its siblings.
     ///
     /// Dropping the future stops the calls that run.
-    ///
-    /// # Errors
-    /// Only what must end the turn.
-    pub async fn dispatch_batch(&self, calls: Vec<ToolCall>, scope: &CallScope) -> Result<Vec<ToolResult>, Error> {
+    pub async fn dispatch_batch(&self, calls: Vec<ToolCall>, scope: &CallScope) -> Batch {
         if calls.len() > 1 && calls.iter().all(|call| self.is_read_only(&call.tool_name)) {
             return self.dispatch_at_once(calls, scope).await;
         }
-        let mut results = Vec::with_capacity(calls.len());
+        let mut batch = Batch::default();
         for call in calls {
-            results.push(self.dispatch(call, scope).await?);
+            match self.dispatch(call, scope).await {
+                Ok(result) => batch.results.push(result),
+                Err(fatal) => {
+                    batch.fatal = Some(fatal);
+                    break;
+                }
+            }
         }
-        Ok(results)
+        batch
     }
 
     fn is_read_only(&self, tool_name: &str) -> bool {
         self.catalog().get(tool_name).is_none_or(|entry| !entry.handler().spec().mutating)
     }
 
-    async fn dispatch_at_once(&self, calls: Vec<ToolCall>, scope: &CallScope) -> Result<Vec<ToolResult>, Error> {
+    async fn dispatch_at_once(&self, calls: Vec<ToolCall>, scope: &CallScope) -> Batch {
         let mut slots = Vec::with_capacity(calls.len());
         for call in calls {
-            slots.push(match self.prepare(call) {
-                Ok(ready) => match self.before(ready, scope).await {
-                    Ok(ready) => Slot::Ready(ready),
-                    Err(result) => Slot::Done(result),
-                },
+            scope.tell_started(&call);
+            slots.push(match self.enter(call, scope).await {
+                Ok(ready) => Slot::Ready(ready),
                 Err(result) => Slot::Done(result),
             });
         }
-        let slots = self.run_all(slots, scope).await?;
-        let mut results = Vec::with_capacity(slots.len());
-        for slot in slots {
-            results.push(match slot {
+        let mut batch = Batch::default();
+        for slot in self.run_all(slots, scope).await {
+            let result = match slot {
                 RanSlot::Ran(ran) => self.after(*ran, scope).await,
                 RanSlot::Done(result) => *result,
-            });
+                RanSlot::Fatal(error) => {
+                    batch.fatal.get_or_insert(error);
+                    continue;
+                }
+            };
+            scope.tell_ended(&result);
+            batch.results.push(result);
         }
-        Ok(results)
+        batch
     }
 
     /// Runs every call that is ready, each in a task of its own, so that they use as many threads as the runtime has.
-    async fn run_all(&self, slots: Vec<Slot>, scope: &CallScope) -> Result<Vec<RanSlot>, Error> {
+    async fn run_all(&self, slots: Vec<Slot>, scope: &CallScope) -> Vec<RanSlot> {
         // Dropped with this future, the set aborts whatever still runs.
         let mut running = JoinSet::new();
         let mut ran: Vec<Option<RanSlot>> = Vec::with_capacity(slots.len());
@@ -69,12 +84,14 @@ impl Dispatcher {
             });
         }
         while let Some(joined) = running.join_next().await {
-            // A handler's panic is caught where it runs; a task that ends otherwise was shut down with the runtime.
-            let (index, outcome) = joined
-                .map_err(|error| Error::new(ErrorCode::RequestCancelled, format!("a tool call was ended: {error}")))?;
-            ran[index] = Some(RanSlot::Ran(Box::new(outcome?)));
+            // A handler's panic is caught where it runs; a task that ends otherwise goes down with the whole runtime.
+            let Ok((index, outcome)) = joined else { continue };
+            ran[index] = Some(match outcome {
+                Ok(done) => RanSlot::Ran(Box::new(done)),
+                Err(error) => RanSlot::Fatal(error),
+            });
         }
-        Ok(ran.into_iter().flatten().collect())
+        ran.into_iter().flatten().collect()
     }
 }
 
@@ -88,4 +105,5 @@ enum Slot {
 enum RanSlot {
     Ran(Box<Ran>),
     Done(Box<ToolResult>),
+    Fatal(Error),
 }

@@ -1,6 +1,7 @@
 //! One tool call, phase by phase.
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -8,8 +9,8 @@ use std::{
 
 use tracing::Instrument;
 use youyou_api::{
-    CallId, CallStats, Error, SessionId, ToolCall, ToolFailure, ToolHandler, ToolInput, ToolName, ToolOutput,
-    call::CancellationToken,
+    CallId, CallStats, Error, ErrorCode, SessionId, ToolCall, ToolFailure, ToolHandler, ToolInput, ToolName,
+    ToolOutput, call::CancellationToken,
 };
 
 use super::{
@@ -38,16 +39,47 @@ pub struct CallScope {
     pub session: Option<SessionId>,
     /// The session's working directory, absolute.
     pub cwd: Arc<Path>,
+    /// Once it fires, no further call is started; those that run are waited for (Y6.2-4).
+    pub stop: CancellationToken,
     /// Stops calls that are running; see [`CallContext::cancel`](youyou_api::CallContext).
     pub cancel: CancellationToken,
     /// Where handlers report their figures.
     pub stats: CallStats,
+    /// Who is told as calls begin and end.
+    pub observer: Option<Arc<dyn CallObserver>>,
+}
+
+/// Is told of each call of a scope, once at its begin and once at its end, in the order of the calls (Y7-3).
+pub trait CallObserver: Send + Sync + fmt::Debug {
+    /// A call begins; nothing is known yet of whether it can run.
+    fn started(&self, call: &ToolCall);
+    /// A call has its result.
+    fn ended(&self, result: &ToolResult);
 }
 
 impl CallScope {
     /// A scope without a session in which nothing is cancelled.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
-        Self { session: None, cwd: cwd.into().into(), cancel: CancellationToken::new(), stats: CallStats::off() }
+        Self {
+            session: None,
+            cwd: cwd.into().into(),
+            stop: CancellationToken::new(),
+            cancel: CancellationToken::new(),
+            stats: CallStats::off(),
+            observer: None,
+        }
+    }
+
+    pub(super) fn tell_started(&self, call: &ToolCall) {
+        if let Some(observer) = &self.observer {
+            observer.started(call);
+        }
+    }
+
+    pub(super) fn tell_ended(&self, result: &ToolResult) {
+        if let Some(observer) = &self.observer {
+            observer.ended(result);
+        }
     }
 }
 
@@ -72,12 +104,25 @@ impl ToolResult {
         !self.output.is_error
     }
 
+    /// Whether the call was never started, because its scope was stopped first or its turn was over its limit.
+    pub fn skipped(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.kind() == Some(SKIPPED))
+    }
+
+    /// The answer to a call that is not started, for the reason that `error` gives (D-24).
+    pub fn not_started(call: &ToolCall, error: Error) -> Self {
+        Self::failed(call.call_id.clone(), call.tool_name.clone(), error.with_kind(SKIPPED))
+    }
+
     /// The answer to a call that did not run, or broke: the model reads the message.
     fn failed(call_id: CallId, tool_name: String, error: Error) -> Self {
         let output = ToolOutput::error(error.message.clone());
         Self { call_id, tool_name, output, duration: Duration::ZERO, error: Some(error) }
     }
 }
+
+/// `details.kind` of a call that was never started.
+const SKIPPED: &str = "SKIPPED";
 
 /// A call that is resolved, checked and allowed to run.
 pub(super) struct Ready {
@@ -128,21 +173,29 @@ impl Dispatcher {
     /// # Errors
     /// Only what must end the turn: [`ToolFailure::Fatal`] of the handler.
     pub async fn dispatch(&self, call: ToolCall, scope: &CallScope) -> Result<ToolResult, Error> {
-        let ready = match self.prepare(call) {
-            Ok(ready) => ready,
-            Err(result) => return Ok(*result),
-        };
-        match self.before(ready, scope).await {
+        scope.tell_started(&call);
+        let result = match self.enter(call, scope).await {
             Ok(ready) => {
                 let ran = self.run(ready, scope).await?;
-                Ok(self.after(ran, scope).await)
+                self.after(ran, scope).await
             }
-            Err(result) => Ok(*result),
+            Err(result) => *result,
+        };
+        scope.tell_ended(&result);
+        Ok(result)
+    }
+
+    /// Everything before the tool runs; or the result of a call that will not.
+    pub(super) async fn enter(&self, call: ToolCall, scope: &CallScope) -> Result<Ready, Box<ToolResult>> {
+        if scope.stop.is_cancelled() {
+            let error = Error::new(ErrorCode::RequestCancelled, "[cancelled: this call was not started]");
+            return Err(Box::new(ToolResult::not_started(&call, error)));
         }
+        self.before(self.prepare(call)?, scope).await
     }
 
     /// Resolves the tool and checks the arguments; or the result of a call that cannot run.
-    pub(super) fn prepare(&self, call: ToolCall) -> Result<Ready, Box<ToolResult>> {
+    fn prepare(&self, call: ToolCall) -> Result<Ready, Box<ToolResult>> {
         let ToolCall { call_id, tool_name, arguments } = call;
         let checked = self.catalog.resolve(&tool_name).and_then(|entry| {
             let arguments = arguments::parse(&tool_name, &arguments)?;
@@ -158,7 +211,7 @@ impl Dispatcher {
     }
 
     /// Asks the chain; or the result of a call that it refused.
-    pub(super) async fn before(&self, mut ready: Ready, scope: &CallScope) -> Result<Ready, Box<ToolResult>> {
+    async fn before(&self, mut ready: Ready, scope: &CallScope) -> Result<Ready, Box<ToolResult>> {
         let Some(chain) = &self.chain else { return Ok(ready) };
         let allowed = match chain.before(&ready.input, scope).await {
             Before::Run(arguments) if arguments == ready.input.arguments => return Ok(ready),

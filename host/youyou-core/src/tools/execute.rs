@@ -109,10 +109,6 @@ fn timed_out(name: &str, deadline: Deadline) -> Error {
 }
 
 fn panicked(name: &str, panic: &(dyn std::any::Any + Send)) -> Error {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned());
+    let text = crate::panic::text(panic);
     Error::new(ErrorCode::ToolExecutionError, format!("tool {name:?} panicked: {text}")).with_kind("PANIC")
 }

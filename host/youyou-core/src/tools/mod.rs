@@ -13,7 +13,8 @@ mod execute;
 mod nearest;
 pub mod output;
 
+pub use batch::Batch;
 pub use catalog::{CatalogEntry, ToolCatalog};
 pub use chain::{Before, CallChain};
-pub use dispatcher::{CallScope, DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolResult};
+pub use dispatcher::{CallObserver, CallScope, DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolResult};
 pub use output::{CONTENT_LIMIT_BYTES, METADATA_LIMIT_BYTES};
