@@ -211,7 +211,7 @@ async fn a_batch_with_a_mutating_tool_runs_one_call_after_another() {
         .dispatcher()
         .with_chain(Arc::new(Recording { log: log.clone(), before: unchanged }));
     let calls = vec![call("a", "look", "{}"), call("b", "change", "{}"), call("c", "look", "{}")];
-    dispatcher.dispatch_batch(calls, &scope()).await.results;
+    assert_eq!(dispatcher.dispatch_batch(calls, &scope()).await.results.len(), 3);
     let expected: Vec<_> =
         ["a", "b", "c"].iter().flat_map(|id| ["before", "run", "after"].map(|p| format!("{p} {id}"))).collect();
     assert_eq!(log.lines(), expected);
