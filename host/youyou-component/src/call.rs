@@ -24,23 +24,30 @@ const GRACE: Duration = TICK.saturating_mul(4);
 
 /// Runs `guest` until it ends, or until it must stop and its epoch did not end it.
 pub(crate) async fn watch<F: Future>(context: &CallContext, guest: F) -> Ending<F::Output> {
-    let mut guest = pin!(guest);
-    let mut must_stop = pin!(async {
+    let stop = async {
         must_stop(context).await;
         sleep(GRACE).await;
-    });
-    poll_fn(|cx| {
-        // The guest comes first: most calls end at the first poll, and cost no timer then.
-        if let Poll::Ready(output) = guest.as_mut().poll(cx) {
-            return Poll::Ready(Ending::Ended(output));
-        }
-        must_stop.as_mut().poll(cx).map(|()| Ending::Abandoned)
-    })
-    .await
+    };
+    first(guest, stop).await.map_or(Ending::Abandoned, Ending::Ended)
+}
+
+/// Waits for something other than a guest, at most until the call must stop.
+pub(crate) async fn before_stop<F: Future>(context: &CallContext, wait: F) -> Option<F::Output> {
+    first(wait, must_stop(context)).await
 }
 
 /// Returns once the call was cancelled or its deadline has passed.
-pub(crate) async fn must_stop(context: &CallContext) {
+async fn must_stop(context: &CallContext) {
     // Which of the two it was is read from the context later.
     let _ = timeout_at(context.deadline.at().into(), context.cancel.cancelled()).await;
+}
+
+/// The output of `work`, unless `end` comes first. Most calls end at the first poll of `work`, and then cost no timer.
+async fn first<W: Future>(work: W, end: impl Future<Output = ()>) -> Option<W::Output> {
+    let (mut work, mut end) = (pin!(work), pin!(end));
+    poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => end.as_mut().poll(cx).map(|()| None),
+    })
+    .await
 }

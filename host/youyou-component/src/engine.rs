@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use tokio::sync::Semaphore;
 use wasmtime::{
     Config, Engine, EngineWeak,
     component::{HasSelf, Linker},
@@ -39,6 +40,10 @@ pub(crate) struct Runtime {
     pub(crate) engine: Engine,
     pub(crate) linker: Linker<GuestState>,
     pub(crate) ticker: Ticker,
+    /// One for each call that the pool has room for; none without a pool.
+    pub(crate) turns: Option<Semaphore>,
+    /// What a call's memory can be at most, whatever a tool asks for.
+    pub(crate) largest_memory: u64,
 }
 
 impl Runtime {
@@ -57,7 +62,11 @@ impl Runtime {
         grants::add_to_linker(&mut linker)?;
         log::add_to_linker::<_, HasSelf<GuestState>>(&mut linker, |state| state)?;
         let ticker = Ticker::start(engine.weak())?;
-        Ok(Self { engine, linker, ticker })
+        let (turns, largest_memory) = match config.allocation {
+            Allocation::OnDemand => (None, u64::MAX),
+            Allocation::Pooling { calls, memory_bytes } => (Some(Semaphore::new(calls as usize)), memory_bytes),
+        };
+        Ok(Self { engine, linker, ticker, turns, largest_memory })
     }
 }
 

@@ -2,10 +2,11 @@
 
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
-use youyou_api::{CallContext, Error, ErrorCode};
+use youyou_api::{CallContext, Error, ErrorCode, ToolOutput};
 
 use crate::{
     engine::STACK_BYTES,
+    grants,
     kind::Kind,
     log::excerpt,
     state::{GuestState, HANDOVER_BYTES},
@@ -42,6 +43,9 @@ pub(crate) fn broken(tool: &str, state: &GuestState, context: &CallContext, erro
     }
     if state.memory.refusal().is_some() {
         return out_of_memory(tool, state);
+    }
+    if let Some(full) = grants::explain_full_table(error) {
+        return failed(Kind::LimitHandles, format!("{tool} was stopped: {full}"));
     }
     let explained = match trap {
         Some(Trap::StackOverflow) => failed(
@@ -125,12 +129,41 @@ fn out_of_memory(tool: &str, state: &GuestState) -> Error {
 }
 
 /// A hint for a guest that failed in its own way after it was refused memory.
-pub(crate) fn memory_note(state: &GuestState) -> String {
+fn memory_note(state: &GuestState) -> String {
     let Some(refusal) = state.memory.refusal() else { return String::new() };
     format!(
         "\n(it asked for more memory than the {} that it may use; if it needs more, raise `memory_mb`)",
         mebibytes(refusal.limit)
     )
+}
+
+/// Adds what the guest tried and was not granted, which may well be why it failed.
+///
+/// The failure is then named after the first denial; what it was to itself stays in `details.failure`. A limit keeps
+/// its name: nothing that could be granted would have helped.
+pub(crate) fn with_denials(mut error: Error, state: &GuestState) -> Error {
+    let denials = state.wasi.denials();
+    let Some(first) = denials.first() else { return error };
+    for denial in &denials {
+        error.message.push_str("\n\n");
+        error.message.push_str(&denial.text);
+    }
+    let own_kind = error.kind().unwrap_or_default().to_owned();
+    if [Kind::GuestError, Kind::Panic, Kind::Exit, Kind::Trap].iter().any(|kind| kind.as_str() == own_kind) {
+        error = error.with_kind(first.kind.as_str()).with_detail("failure", own_kind);
+    }
+    let denials = denials.iter().map(|denial| serde_json::to_value(denial).unwrap_or_default());
+    error.with_detail("denials", denials.collect::<Vec<_>>())
+}
+
+/// A failure that the guest reports itself, with what the host knows about its cause.
+pub(crate) fn explained(mut output: ToolOutput, state: &GuestState) -> ToolOutput {
+    for denial in state.wasi.denials() {
+        output.content.push_str("\n\n");
+        output.content.push_str(&denial.text);
+    }
+    output.content.push_str(&memory_note(state));
+    output
 }
 
 fn failed(kind: Kind, message: String) -> Error {

@@ -28,8 +28,8 @@ pub enum Allocation {
     /// When a call begins; nothing is held while none runs.
     #[default]
     OnDemand,
-    /// Ahead of need, for servers that run many calls at once: cheaper per call, but past `calls` at a time a call
-    /// fails.
+    /// Ahead of need, for servers that run many calls at once: cheaper per call, but past `calls` at a time a call waits
+    /// for its turn.
     Pooling {
         /// Calls at one time.
         calls: u32,

@@ -58,6 +58,8 @@ kinds! {
     LimitMemory = "LIMIT_MEMORY";
     /// Past the stack.
     LimitStack = "LIMIT_STACK";
+    /// Past the handles that a call may hold.
+    LimitHandles = "LIMIT_HANDLES";
     /// Past what one call may hand over.
     LimitOutput = "LIMIT_OUTPUT";
     /// The host itself could not do its part.

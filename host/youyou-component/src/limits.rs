@@ -42,29 +42,32 @@ impl MemoryLimit {
         self.used
     }
 
-    fn grow(&mut self, by: u64) -> bool {
+    /// Whether a growth by so many bytes is allowed. One that `fails_anyway` is not counted.
+    fn allows(&mut self, by: u64, fails_anyway: bool) -> bool {
         let wanted = self.used.saturating_add(by);
         if wanted > self.limit {
             self.refusal = Some(Refusal { wanted, limit: self.limit });
             return false;
         }
-        self.used = wanted;
+        if !fails_anyway {
+            self.used = wanted;
+        }
         true
     }
 }
 
 impl ResourceLimiter for MemoryLimit {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(fails_anyway(desired, maximum) || self.grow(desired.saturating_sub(current) as u64))
+        Ok(self.allows(desired.saturating_sub(current) as u64, fails_anyway(desired, maximum)))
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         let by = (desired.saturating_sub(current) as u64).saturating_mul(TABLE_ELEMENT_BYTES);
-        Ok(fails_anyway(desired, maximum) || self.grow(by))
+        Ok(self.allows(by, fails_anyway(desired, maximum)))
     }
 }
 
-/// Growing past the bound that a memory or table itself declares fails whatever is answered here, so it does not count.
+/// Growing past the bound that a memory or table itself declares fails whatever is answered here.
 fn fails_anyway(desired: usize, maximum: Option<usize>) -> bool {
     maximum.is_some_and(|maximum| desired > maximum)
 }

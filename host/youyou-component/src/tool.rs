@@ -6,17 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::sync::SemaphorePermit;
 use wasmtime::Store;
 use youyou_api::{BoxFuture, CallContext, Error, ErrorCode, ToolFailure, ToolHandler, ToolInput, ToolOutput, ToolSpec};
 
 use crate::{
     bindings::ToolPluginPre,
-    call::{Ending, must_stop, watch},
+    call::{Ending, before_stop, watch},
     check::Role,
     convert::{input_to_wit, output_from_wit},
+    engine::Runtime,
     failure,
     file::ComponentFile,
-    grants::{EnvSnapshot, Grants, GuestWasi},
+    grants::{Grants, GuestWasi},
     host::ComponentHost,
     kind::Kind,
     limits::MemoryLimit,
@@ -53,8 +55,8 @@ pub struct ComponentTool {
     host: ComponentHost,
     spec: ToolSpec,
     component: ComponentSpec,
-    env: EnvSnapshot,
-    label: Arc<str>,
+    name: Arc<str>,
+    label: String,
     ready: Arc<OnceLock<Ready>>,
 }
 
@@ -66,11 +68,11 @@ struct Ready {
 }
 
 impl ComponentTool {
-    /// A tool that runs `component`. The granted environment variables are those of this moment.
+    /// A tool that runs `component`.
     pub fn new(host: ComponentHost, spec: ToolSpec, component: ComponentSpec) -> Self {
-        let env = component.grants.env_snapshot();
-        let label = format!("tool \"{}\"", spec.name).into();
-        Self { host, spec, component, env, label, ready: Arc::default() }
+        let name = spec.name.as_str().into();
+        let label = format!("tool \"{}\"", spec.name);
+        Self { host, spec, component, name, label, ready: Arc::default() }
     }
 
     /// Loads the component ahead of its first call, compiling it if that was never done.
@@ -110,8 +112,9 @@ impl ComponentTool {
             None => self.first_use(context).await?,
         };
         let runtime = self.host.runtime()?;
-        let log = GuestLog::new(self.spec.name.as_str().into());
-        let state = self.guest_state(&log, context)?;
+        let _turn = self.turn(runtime, context).await?;
+        let log = GuestLog::new(Arc::clone(&self.name));
+        let state = self.guest_state(runtime, &log, context)?;
         let mut store = store(runtime, state);
         let started = Instant::now();
         let ticking = runtime.ticker.keep_ticking();
@@ -125,7 +128,20 @@ impl ComponentTool {
         self.conclude(ending, store.data(), context)
     }
 
-    fn guest_state(&self, log: &GuestLog, context: &CallContext) -> Result<GuestState, Error> {
+    /// A call's turn, where there is a pool that has room for so many only.
+    async fn turn<'r>(
+        &self,
+        runtime: &'r Runtime,
+        context: &CallContext,
+    ) -> Result<Option<SemaphorePermit<'r>>, Error> {
+        let Some(turns) = &runtime.turns else { return Ok(None) };
+        match before_stop(context, turns.acquire()).await {
+            Some(Ok(turn)) => Ok(Some(turn)),
+            Some(Err(_)) | None => Err(failure::stopped(&self.label, context)),
+        }
+    }
+
+    fn guest_state(&self, runtime: &Runtime, log: &GuestLog, context: &CallContext) -> Result<GuestState, Error> {
         let joined;
         let working_dir: &Path = match &self.component.working_directory {
             Some(relative) => {
@@ -134,24 +150,19 @@ impl ComponentTool {
             }
             None => &context.cwd,
         };
-        let wasi = GuestWasi::new(&self.component.grants, working_dir, &self.env, GuestStdio::new(log))
+        let grants = &self.component.grants;
+        let wasi = GuestWasi::new(grants, working_dir, &grants.env_snapshot(), GuestStdio::new(log))
             .map_err(|error| named(&self.label, error))?;
-        let memory = MemoryLimit::new(self.component.memory_bytes.unwrap_or(DEFAULT_MEMORY_BYTES));
+        let limit = self.component.memory_bytes.unwrap_or(DEFAULT_MEMORY_BYTES);
+        let memory = MemoryLimit::new(limit.min(runtime.largest_memory));
         Ok(GuestState::new(wasi, memory, log.clone(), context))
     }
 
     /// Loads the component within the time of a call. When that is not enough, loading goes on for the next call.
     async fn first_use(&self, context: &CallContext) -> Result<&Ready, Error> {
         let started = Instant::now();
-        let loading = async { Some(self.load().await) };
-        let stopped = async {
-            must_stop(context).await;
-            None
-        };
-        let origin = match first(loading, stopped).await {
-            Some(loaded) => loaded?,
-            None => return Err(still_loading(&self.label, context)),
-        };
+        let loading = before_stop(context, self.load()).await;
+        let origin = loading.ok_or_else(|| still_loading(&self.label, context))??;
         context.stats.set("load_us", micros(started.elapsed()));
         context.stats.set("code", origin.as_str());
         self.ready.get().ok_or_else(|| {
@@ -168,7 +179,7 @@ impl ComponentTool {
     ) -> Result<ToolOutput, Error> {
         let error = match ending {
             Ending::Ended(Outcome::Answered(Ok(output))) => match output_from_wit(output) {
-                Ok(output) if output.is_error => return Ok(explained(output, state)),
+                Ok(output) if output.is_error => return Ok(failure::explained(output, state)),
                 Ok(output) => return Ok(output),
                 Err(error) => failure::bad_metadata(&self.label, &error),
             },
@@ -179,7 +190,7 @@ impl ComponentTool {
             Ending::Ended(Outcome::Broken(error)) => failure::broken(&self.label, state, context, &error),
             Ending::Abandoned => failure::stopped(&self.label, context),
         };
-        Err(with_denials(error, state))
+        Err(failure::with_denials(error, state))
     }
 }
 
@@ -222,34 +233,6 @@ async fn run_guest(ready: &Ready, store: &mut Store<GuestState>, input: ToolInpu
         Ok(answer) => Outcome::Answered(answer),
         Err(error) => Outcome::Broken(error),
     }
-}
-
-/// The output of the one that is ready first; `one` where both are.
-async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
-    let (mut one, mut other) = (std::pin::pin!(one), std::pin::pin!(other));
-    std::future::poll_fn(|cx| match one.as_mut().poll(cx) {
-        std::task::Poll::Pending => other.as_mut().poll(cx),
-        ready => ready,
-    })
-    .await
-}
-
-/// A failure that the guest reports itself, with what the host knows about its cause.
-fn explained(mut output: ToolOutput, state: &GuestState) -> ToolOutput {
-    for denial in state.wasi.denials() {
-        output.content.push_str("\n\n");
-        output.content.push_str(&denial.text);
-    }
-    output.content.push_str(&failure::memory_note(state));
-    output
-}
-
-fn with_denials(mut error: Error, state: &GuestState) -> Error {
-    for denial in state.wasi.denials() {
-        error.message.push_str("\n\n");
-        error.message.push_str(&denial.text);
-    }
-    error
 }
 
 /// An error of the file, said of the tool.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use guest::{Fixture, call, call_within, error_of, outcome};
 use serde_json::json;
 use youyou_api::{CallContext, ErrorCode, ToolHandler};
+use youyou_component::{Allocation, ComponentHost, HostConfig};
 
 /// K-61: the message, file:line, and the tool's name.
 #[tokio::test]
@@ -218,4 +219,26 @@ async fn a_call_can_be_measured() {
     let stats = context.stats.snapshot();
     assert_eq!(stats.keys().collect::<Vec<_>>(), ["load_us", "code", "run_us", "memory_peak_bytes"]);
     assert!(stats["memory_peak_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+}
+
+/// A pool has room for so many calls; the others wait for their turn, and no longer than they may take.
+#[tokio::test]
+async fn calls_wait_for_their_turn_where_there_is_a_pool() {
+    let mut config = HostConfig::default();
+    config.cache_dir = None;
+    config.allocation = Allocation::Pooling { calls: 2, memory_bytes: 16 << 20 };
+    let host = ComponentHost::new(config).expect("a host");
+    let tool = guest::tool_of(&host, "pooled", &guest::hostile(), |_| {});
+    let sleepers = [0; 6].map(|_| call(&tool, json!({"mode": "sleep", "ms": 20})));
+    for result in futures_util::future::join_all(sleepers).await {
+        assert_eq!(outcome(result).content, "slept");
+    }
+    let busy = || call_within(&tool, json!({"mode": "loop"}), Duration::from_secs(1));
+    let waiting = call_within(&tool, json!({"mode": "count"}), Duration::from_millis(100));
+    let (_, _, waited) = tokio::join!(busy(), busy(), waiting);
+    assert_eq!(error_of(waited).kind(), Some("LIMIT_TIME"));
+    assert_eq!(outcome(call(&tool, json!({"mode": "count"})).await).content, "1");
+    let error = error_of(call(&tool, json!({"mode": "allocate"})).await);
+    assert_eq!(error.kind(), Some("LIMIT_MEMORY"));
+    assert!(error.message.contains("16 MiB"), "{error}");
 }
