@@ -27,6 +27,9 @@ pub(super) struct DirGrant {
     /// As written.
     pub(super) entry: String,
     pub(super) path: GuestPath,
+    /// The list it stands in.
+    pub(super) listed: Access,
+    /// What may be done there; more than `listed` where a directory above it may be written.
     pub(super) access: Access,
 }
 
@@ -44,7 +47,7 @@ impl DirGrant {
     pub(super) fn parse(key: String, entry: &str, access: Access) -> Result<Self, GrantProblem> {
         match why_not_a_directory(entry) {
             Some((message, hint)) => Err(GrantProblem { key, message, hint }),
-            None => Ok(Self { key, entry: entry.to_owned(), path: GuestPath::new(entry), access }),
+            None => Ok(Self { key, entry: entry.to_owned(), path: GuestPath::new(entry), listed: access, access }),
         }
     }
 }
@@ -58,6 +61,12 @@ fn why_not_a_directory(entry: &str) -> Option<(String, String)> {
         return Some((
             format!("`~` is not expanded, found {entry:?}"),
             "write the path from the working directory, or from `/`".into(),
+        ));
+    }
+    if entry.contains('\\') || has_drive_letter(entry) {
+        return Some((
+            format!("expected a path with `/` between its parts and no drive letter, found {entry:?}"),
+            "write the path from the working directory, such as \"./data\" or \"../shared\"".into(),
         ));
     }
     if entry.contains(char::is_control) {
@@ -84,6 +93,10 @@ fn why_not_a_directory(entry: &str) -> Option<(String, String)> {
         ));
     }
     None
+}
+
+fn has_drive_letter(entry: &str) -> bool {
+    matches!(entry.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
 #[cfg(test)]
@@ -113,11 +126,25 @@ mod tests {
 
     #[test]
     fn an_entry_that_names_no_directory_says_why_and_what_to_write() {
-        let problems: String =
-            ["", " ", "~", "~/data", "data/*", "**/x", "a/../b", "./../a/..", "/..", "/", "//", "a\0b"]
-                .into_iter()
-                .map(|entry| format!("{entry:?}\n    {}\n", parse(entry).expect_err(entry)))
-                .collect();
+        let problems: String = [
+            "",
+            " ",
+            "~",
+            "~/data",
+            "data/*",
+            "**/x",
+            "a/../b",
+            "./../a/..",
+            "/..",
+            "/",
+            "//",
+            "a\0b",
+            "data\\x",
+            "C:/data",
+        ]
+        .into_iter()
+        .map(|entry| format!("{entry:?}\n    {}\n", parse(entry).expect_err(entry)))
+        .collect();
         insta::assert_snapshot!(problems, @r#"
         ""
             permissions.read[0]: expected a directory, found nothing; write "." for the working directory
@@ -143,6 +170,10 @@ mod tests {
             permissions.read[0]: the whole file system cannot be granted; write the directories that the component needs
         "a\0b"
             permissions.read[0]: "a\0b" contains a control character; write the path without it
+        "data\\x"
+            permissions.read[0]: expected a path with `/` between its parts and no drive letter, found "data\\x"; write the path from the working directory, such as "./data" or "../shared"
+        "C:/data"
+            permissions.read[0]: expected a path with `/` between its parts and no drive letter, found "C:/data"; write the path from the working directory, such as "./data" or "../shared"
         "#);
     }
 }

@@ -168,7 +168,7 @@ impl FsGuard {
             (Some(grant), _) => format!("but {:?} is granted for reading only", grant.entry),
             (None, Some(grant)) => {
                 let reason =
-                    format!("which is in {:?} and granted, but not from another directory by `..`", grant.entry);
+                    format!("which {:?} covers by its own path, but not by `..` from another directory", grant.entry);
                 return self.record(Denial::new(kind(what.access), &tried, &reason));
             }
             (None, None) => "which no grant covers".to_owned(),
@@ -193,28 +193,39 @@ impl FsGuard {
             return false;
         }
         let tried = format!("to {} {:?}", what.access.key(), path.to_string());
+        let denial = |reason: &str| Denial::new(kind(what.access), &tried, reason);
         match target {
-            Some(target) if target.starts_with(&root) => {
-                let reason = "through a symlink with an absolute target, which a component cannot follow; make the \
-                              link relative, or open the file by its own path";
-                self.record(Denial::new(kind(what.access), &tried, reason));
-            }
+            Some(target) if target.starts_with(&root) => self.record(denial(
+                "but a symlink with an absolute target is not followed; make it relative, or use the path it leads to",
+            )),
             Some(target) => {
-                let reason = format!(
-                    "a symlink that leads out of {:?} to {:?}; granted, it can be opened by that path, not through the link",
+                let out = format!(
+                    "but a symlink leads out of {:?} to {:?}; granted, that can be opened by its own path, not by the link",
                     grant.entry,
                     target.display().to_string()
                 );
-                let target = GuestPath::new(&target.display().to_string());
-                let directory = self.directory_to_grant(&target, what.wants);
-                self.record_with(Denial::new(kind(what.access), &tried, &reason), what.access, &directory);
+                match self.as_guest_path(&target) {
+                    Some(path) => {
+                        let directory = self.directory_to_grant(&path, what.wants);
+                        self.record_with(denial(&out), what.access, &directory);
+                    }
+                    None => self.record(denial(&out)),
+                }
             }
-            None => {
-                let reason = format!("a symlink that leads out of {:?}", grant.entry);
-                self.record(Denial::new(kind(what.access), &tried, &reason));
-            }
+            None => self.record(denial(&format!("but a symlink leads out of {:?}", grant.entry))),
         }
         true
+    }
+
+    /// How a place on this machine would be written in `index.md`.
+    fn as_guest_path(&self, host: &Path) -> Option<GuestPath> {
+        let from_here = self.working_dir.canonicalize().ok();
+        if let Some(below) = from_here.and_then(|here| Some(host.strip_prefix(here).ok()?.to_path_buf())) {
+            let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
+            return Some(GuestPath::new(&parts?.join("/")));
+        }
+        // Elsewhere than on Unix an absolute path is not written with `/`.
+        if cfg!(unix) { host.to_str().map(GuestPath::new) } else { None }
     }
 
     /// The directory whose grant would cover the path.

@@ -36,9 +36,7 @@ fn denials(gate: &Gate) -> String {
 async fn a_host_that_is_not_granted_is_never_resolved() {
     let gate = gate(&["http://a.example"], &[]);
     assert!(matches!(gate.admit(&http("b.example", 80)).await, Err(Refused::NotGranted)));
-    insta::assert_snapshot!(denials(&gate), @r#"
-    the component tried to reach http://b.example, which no grant covers; to grant it, write under `execution` in index.md: permissions: { net: ["http://a.example", "http://b.example"] }
-    "#);
+    insta::assert_snapshot!(denials(&gate), @r#"the component tried to reach http://b.example, which no grant covers; to grant it, write under `execution` in index.md: permissions: { net: ["http://a.example", "http://b.example"] }"#);
 }
 
 /// DESIGN §7: addresses are resolved once and pinned; private ones are refused.
@@ -48,9 +46,7 @@ async fn a_name_that_turns_private_is_refused_at_its_next_use() {
     let first = gate.admit(&http("a.example", 80)).await.expect("public");
     assert_eq!(first, ["93.184.215.14:80".parse().expect("an address")]);
     assert!(matches!(gate.admit(&http("a.example", 80)).await, Err(Refused::NotPublic)));
-    insta::assert_snapshot!(denials(&gate), @r#"
-    the component tried to reach http://a.example, which resolves to 127.0.0.1, a loopback address, and that address is not granted itself; to grant it, write under `execution` in index.md: permissions: { net: ["http://a.example", "http://127.0.0.1"] }
-    "#);
+    insta::assert_snapshot!(denials(&gate), @r#"the component tried to reach http://a.example, which resolves to 127.0.0.1, a loopback address, and that address is not granted itself; to grant it, write under `execution` in index.md: permissions: { net: ["http://a.example", "http://127.0.0.1"] }"#);
 }
 
 #[tokio::test]
@@ -102,7 +98,5 @@ async fn a_lookup_does_not_answer_with_a_private_address() {
     let gate = gate(&["tcp://*.example.com:5432"], &[&["192.168.0.9"]]);
     let db = Host::parse("db.example.com").expect("a host");
     assert!(matches!(gate.look_up(&db).await, Err(Refused::NotPublic)));
-    insta::assert_snapshot!(denials(&gate), @r#"
-    the component tried to look up the address of db.example.com, which resolves to 192.168.0.9, a private address, and that address is not granted itself; to grant it, write under `execution` in index.md: permissions: { net: ["tcp://*.example.com:5432", "tcp://192.168.0.9:5432"] }
-    "#);
+    insta::assert_snapshot!(denials(&gate), @r#"the component tried to look up the address of db.example.com, which resolves to 192.168.0.9, a private address, and that address is not granted itself; to grant it, write under `execution` in index.md: permissions: { net: ["tcp://*.example.com:5432", "tcp://192.168.0.9:5432"] }"#);
 }

@@ -35,6 +35,4 @@ mod wasi;
 
 pub use denial::{Denial, DenialKind};
 pub use parse::{EnvSnapshot, GrantProblem, Grants};
-#[allow(unused_imports, reason = "called where a trap is explained")]
-pub(crate) use wasi::explain_full_table;
-pub(crate) use wasi::{GuestWasi, HasGuestWasi, add_to_linker};
+pub(crate) use wasi::{GuestWasi, HasGuestWasi, add_to_linker, explain_full_table};

@@ -9,6 +9,7 @@ use super::{
     directory::{Access, DirGrant},
     gate::{Resolve, SystemResolver},
     net::NetRule,
+    path::GuestPath,
 };
 
 /// The permissions of one component, parsed and checked. The default grants nothing. Cheap to clone.
@@ -74,7 +75,8 @@ impl std::error::Error for GrantProblem {}
 impl Grants {
     /// Checks the four lists of a `permissions` block (DESIGN §8). Nothing on disk and no host is looked at.
     ///
-    /// A directory in both `read` and `write` may be written. The same entry twice counts once.
+    /// Writing includes reading, and everything below: a directory that `read` lists within one that `write` lists may
+    /// be written. The same entry twice counts once.
     ///
     /// # Errors
     /// Every entry that cannot be used, in order, each with its key and what to write instead.
@@ -90,6 +92,13 @@ impl Grants {
                     Ok(grant) => directories.push(grant),
                     Err(problem) => problems.push(problem),
                 }
+            }
+        }
+        let writable: Vec<GuestPath> =
+            directories.iter().filter(|grant| grant.access == Access::Write).map(|grant| grant.path.clone()).collect();
+        for grant in &mut directories {
+            if writable.iter().any(|above| grant.path.is_within(above)) {
+                grant.access = Access::Write;
             }
         }
         let env = collect(env, "env", &mut problems, check_env_name);
@@ -154,7 +163,7 @@ impl Grants {
     /// The lists as written, in the order of the documentation.
     fn entries(&self) -> [(&'static str, Vec<&str>); 4] {
         let directories = |access: Access| {
-            self.0.directories.iter().filter(|grant| grant.access == access).map(|grant| grant.entry.as_str()).collect()
+            self.0.directories.iter().filter(|grant| grant.listed == access).map(|grant| grant.entry.as_str()).collect()
         };
         [
             ("read", directories(Access::Read)),

@@ -127,7 +127,6 @@ impl GuestWasi {
 }
 
 /// What to say when a trap came from the limit on handles; none for any other trap.
-#[allow(dead_code, reason = "called where a trap is explained")]
 pub(crate) fn explain_full_table(error: &wasmtime::Error) -> Option<String> {
     match error.downcast_ref::<ResourceTableError>() {
         Some(ResourceTableError::Full) => Some(format!(

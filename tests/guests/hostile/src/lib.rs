@@ -13,6 +13,8 @@ mod bindings {
 #[cfg(target_arch = "wasm32")]
 mod burn;
 #[cfg(target_arch = "wasm32")]
+mod raw;
+#[cfg(target_arch = "wasm32")]
 mod reach;
 #[cfg(target_arch = "wasm32")]
 mod run;

@@ -85,7 +85,7 @@ impl Guest for Hostile {
                 input.arguments
             ))),
             mode => reach::attempt(mode, &arguments)
-                .map(text)
+                .map(|result| result.map_or_else(|error| ToolOutput { is_error: true, ..text(error) }, text))
                 .ok_or_else(|| GuestError { code: "UNKNOWN_MODE".to_owned(), message: format!("no mode {mode:?}") }),
         }
     }
