@@ -6,4 +6,5 @@
 
 pub mod context;
 mod panic;
+mod tagged;
 pub mod tools;

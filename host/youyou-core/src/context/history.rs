@@ -50,6 +50,10 @@ pub enum Entry {
         summary: Option<String>,
         /// The first entry that is still sent, counted from the start of the log.
         first_kept: usize,
+        /// What each tool result between `first_kept` and this entry may weigh in requests from now on, in bytes; the
+        /// middle of a longer one is left out (D-35). The log keeps it whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result_limit: Option<usize>,
         /// Estimated size before, in tokens.
         tokens_before: u64,
         /// How it was done.
@@ -193,6 +197,7 @@ mod tests {
         history.push(Entry::Compaction {
             summary: None,
             first_kept: 1,
+            result_limit: None,
             tokens_before: 12,
             method: CompactionMethod::Truncation,
         });

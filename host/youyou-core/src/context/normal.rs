@@ -136,7 +136,7 @@ fn open_with_user(mut messages: Vec<Message>) -> Vec<Message> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     /// What the doc comment of this module promises.
-    fn check(messages: &[Message]) -> Result<(), TestCaseError> {
+    pub(in crate::context) fn check(messages: &[Message]) -> Result<(), TestCaseError> {
         let opened = matches!(messages.first(), None | Some(Message::User { .. }));
         prop_assert!(opened, "the first message is not the user's");
         let mut ids = HashSet::new();

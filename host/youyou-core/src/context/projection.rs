@@ -7,38 +7,138 @@ use youyou_api::{AssistantPart, Capabilities, CompactionMethod, FilePart, Messag
 use super::{
     history::{AssistantStatus, Entry},
     normal::normalize,
+    shorten::shorten,
 };
 
 /// Stands where the history was cut off without a summary (D-35).
 const CUT_NOTICE: &str = "[The beginning of this conversation was left out to make room.]";
 
+/// Stands behind a summary that is older than the cut.
+const GAP_NOTICE: &str = "[Parts of the conversation after this were left out to make room.]";
+
+/// What is repeated of a user's message whose turn was cut in the middle, in bytes.
+pub(super) const QUOTE_LIMIT_BYTES: usize = 4 * 1024;
+
 /// The messages that a model of these capabilities is sent, in the form that every API accepts.
 pub fn project(entries: &[Entry], capabilities: Capabilities) -> Vec<Message> {
-    let (head, rest) = after_compaction(entries);
-    let mut messages = Vec::with_capacity(rest.len() + 1);
-    messages.extend(head);
-    messages.extend(rest.iter().filter_map(|entry| message(entry, capabilities)));
-    normalize(messages)
+    project_view(entries, View::of(entries), capabilities)
 }
 
-/// What stands for everything before the latest compaction's cut, and the entries after the cut.
-fn after_compaction(entries: &[Entry]) -> (Option<Message>, &[Entry]) {
-    let latest = entries.iter().rev().find_map(|entry| match entry {
-        Entry::Compaction { summary, first_kept, method, .. } => Some((summary, *first_kept, *method)),
+/// Which part of a log is sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View<'a> {
+    /// Where it begins; none for the start of the log.
+    pub(super) cut: Option<Cut<'a>>,
+    /// Where it ends: the first entry that is not sent any more.
+    pub(super) end: usize,
+    /// What a tool result may weigh, in bytes, beside what the log says of it.
+    pub(super) result_limit: Option<usize>,
+}
+
+/// A compaction, one of the log or one that is only thought of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut<'a> {
+    pub(super) summary: Option<&'a str>,
+    pub(super) first_kept: usize,
+    pub(super) method: CompactionMethod,
+}
+
+impl<'a> View<'a> {
+    /// What a request is made from: everything since the latest compaction's cut.
+    pub(super) fn of(entries: &'a [Entry]) -> Self {
+        let cut = entries.iter().rev().find_map(|entry| match entry {
+            Entry::Compaction { summary, first_kept, method, .. } => {
+                Some(Cut { summary: summary.as_deref(), first_kept: *first_kept, method: *method })
+            }
+            Entry::User { .. } | Entry::Assistant { .. } | Entry::ToolResult { .. } | Entry::System { .. } => None,
+        });
+        Self { cut, end: entries.len(), result_limit: None }
+    }
+
+    /// The first entry that is sent.
+    pub(super) fn start(&self) -> usize {
+        self.cut.map_or(0, |cut| cut.first_kept).min(self.end)
+    }
+}
+
+/// The messages of a part of the log, in the form that every API accepts.
+pub(super) fn project_view(entries: &[Entry], view: View<'_>, capabilities: Capabilities) -> Vec<Message> {
+    let head = view.cut.and_then(|cut| head(entries, cut));
+    let kept = messages(entries, view, capabilities).into_iter().map(|(_, message)| message);
+    normalize(head.into_iter().chain(kept).collect())
+}
+
+/// The messages of a part of the log, one for each entry that is for the model, with the entry's place. Without what
+/// stands for the rest of the log, and not yet in normal form.
+pub(super) fn messages(entries: &[Entry], view: View<'_>, capabilities: Capabilities) -> Vec<(usize, Message)> {
+    let end = view.end.min(entries.len());
+    // From the end, because a compaction limits the results before it, whichever compaction is the latest.
+    let mut limit = entries[end..].iter().fold(view.result_limit, |limit, entry| smaller(limit, result_limit(entry)));
+    let mut found = Vec::with_capacity(end - view.start().min(end));
+    for (place, entry) in entries[..end].iter().enumerate().skip(view.start()).rev() {
+        limit = smaller(limit, result_limit(entry));
+        found.extend(message(entry, limit, capabilities).map(|message| (place, message)));
+    }
+    found.reverse();
+    found
+}
+
+fn result_limit(entry: &Entry) -> Option<usize> {
+    match entry {
+        Entry::Compaction { result_limit, .. } => *result_limit,
         Entry::User { .. } | Entry::Assistant { .. } | Entry::ToolResult { .. } | Entry::System { .. } => None,
-    });
-    let Some((summary, first_kept, method)) = latest else { return (None, entries) };
-    let text = match (summary, method) {
-        (Some(summary), CompactionMethod::Summary) => {
-            format!("[Summary of the conversation so far]\n{summary}\n[End of the summary]")
-        }
-        (Some(_) | None, CompactionMethod::Truncation | CompactionMethod::Summary) => CUT_NOTICE.to_owned(),
+    }
+}
+
+fn smaller(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    one.into_iter().chain(other).min()
+}
+
+/// What stands for everything before a cut.
+fn head(entries: &[Entry], cut: Cut<'_>) -> Option<Message> {
+    let text = match (cut.summary, cut.method) {
+        (Some(summary), CompactionMethod::Summary) => summary_text(summary),
+        (Some(summary), CompactionMethod::Truncation) => format!("{}\n{GAP_NOTICE}", summary_text(summary)),
+        // Only tool results were cut.
+        (None, CompactionMethod::Truncation | CompactionMethod::Summary) if cut.first_kept == 0 => return None,
+        (None, CompactionMethod::Truncation | CompactionMethod::Summary) => CUT_NOTICE.to_owned(),
     };
-    (Some(Message::User { parts: vec![Part::text(text)] }), entries.get(first_kept..).unwrap_or_default())
+    let parts = [Some(text), quote(entries, cut.first_kept)].into_iter().flatten().map(Part::text);
+    Some(Message::User { parts: parts.collect() })
+}
+
+fn summary_text(summary: &str) -> String {
+    format!("[Summary of the conversation so far]\n{summary}\n[End of the summary]")
+}
+
+/// The message of the user that a turn answers, where the turn was cut in the middle. Whatever else is left out, what
+/// the user asked for is not.
+fn quote(entries: &[Entry], first_kept: usize) -> Option<String> {
+    let kept = entries.iter().skip(first_kept).find_map(|entry| match entry {
+        Entry::User { .. } => Some(true),
+        Entry::Assistant { .. } | Entry::ToolResult { .. } => Some(false),
+        Entry::System { .. } | Entry::Compaction { .. } => None,
+    });
+    if kept == Some(true) {
+        return None;
+    }
+    let parts = entries.iter().take(first_kept).rev().find_map(|entry| match entry {
+        Entry::User { parts } => Some(parts),
+        Entry::Assistant { .. } | Entry::ToolResult { .. } | Entry::System { .. } | Entry::Compaction { .. } => None,
+    })?;
+    let texts: Vec<_> = parts
+        .iter()
+        .map(|part| match part {
+            Part::Text { text } => text.clone(),
+            Part::Image(image) => format!("[image {:?}]", image.name),
+            Part::File(file) => format!("[file {:?}]", file.name),
+        })
+        .collect();
+    Some(format!("[The user's last message]\n{}\n[End of the message]", shorten(&texts.join("\n"), QUOTE_LIMIT_BYTES)))
 }
 
 /// One entry as a message; none if it is not for the model.
-fn message(entry: &Entry, capabilities: Capabilities) -> Option<Message> {
+fn message(entry: &Entry, result_limit: Option<usize>, capabilities: Capabilities) -> Option<Message> {
     match entry {
         Entry::User { parts } => {
             Some(Message::User { parts: parts.iter().map(|part| shown(part, capabilities)).collect() })
@@ -49,7 +149,7 @@ fn message(entry: &Entry, capabilities: Capabilities) -> Option<Message> {
         Entry::ToolResult { call_id, tool_name, content, is_error, .. } => Some(Message::ToolResult {
             call_id: call_id.clone(),
             tool_name: tool_name.clone(),
-            content: content.clone(),
+            content: result_limit.map_or_else(|| content.clone(), |limit| shorten(content, limit).into_owned()),
             is_error: *is_error,
         }),
         Entry::System { text } => Some(Message::System { text: text.clone() }),
@@ -79,7 +179,7 @@ fn shown(part: &Part, capabilities: Capabilities) -> Part {
 mod tests {
     use std::sync::Arc;
 
-    use youyou_api::{ImageFormat, ImagePart, Usage};
+    use youyou_api::{CallId, ImageFormat, ImagePart, ToolCall, Usage};
 
     use super::*;
 
@@ -104,6 +204,7 @@ mod tests {
         let compaction = |summary: Option<&str>, first_kept, method| Entry::Compaction {
             summary: summary.map(str::to_owned),
             first_kept,
+            result_limit: None,
             tokens_before: 0,
             method,
         };
@@ -133,6 +234,66 @@ mod tests {
             project(&cut, Capabilities::ALL),
             [Message::User { parts: vec![Part::text(CUT_NOTICE), Part::text("two")] }]
         );
+    }
+
+    fn result(id: &str, content: &str) -> Entry {
+        Entry::ToolResult {
+            call_id: CallId::new(id),
+            tool_name: "t".into(),
+            content: content.into(),
+            is_error: false,
+            metadata: None,
+        }
+    }
+
+    fn cut(summary: Option<&str>, first_kept: usize, result_limit: Option<usize>) -> Entry {
+        Entry::Compaction {
+            summary: summary.map(str::to_owned),
+            first_kept,
+            result_limit,
+            tokens_before: 0,
+            method: CompactionMethod::Truncation,
+        }
+    }
+
+    fn calls(id: &str) -> Entry {
+        let call = ToolCall { call_id: CallId::new(id), tool_name: "t".into(), arguments: "{}".into() };
+        assistant(vec![AssistantPart::ToolCall(call)], AssistantStatus::Complete)
+    }
+
+    /// D-35: what does not fit is cut in what is sent; a result that came later is whole.
+    #[test]
+    fn a_limit_cuts_the_results_before_it_and_outlives_later_compactions() {
+        let long = "x".repeat(500);
+        let mut entries = vec![user("go"), calls("a"), result("a", &long), cut(None, 0, Some(8))];
+        entries.extend([calls("b"), result("b", &long)]);
+        let contents = |entries: &[Entry]| -> Vec<usize> {
+            let sent = project(entries, Capabilities::ALL);
+            sent.iter()
+                .filter_map(|message| match message {
+                    Message::ToolResult { content, .. } => Some(content.len()),
+                    Message::User { .. } | Message::Assistant { .. } | Message::System { .. } => None,
+                })
+                .collect()
+        };
+        let short = shorten(&long, 8).len();
+        assert_eq!(contents(&entries), [short, 500]);
+        assert_eq!(project(&entries, Capabilities::ALL)[0], Message::User { parts: vec![Part::text("go")] });
+        entries.push(cut(None, 1, None));
+        assert_eq!(contents(&entries), [short, 500]);
+    }
+
+    /// D-35: a turn cut in the middle still begins with what the user asked for.
+    #[test]
+    fn a_turn_cut_in_the_middle_repeats_the_users_message() {
+        let entries = [user("count them"), calls("a"), result("a", "1"), calls("b"), cut(Some("one done"), 3, None)];
+        let expected = Message::User {
+            parts: vec![
+                Part::text(format!("{}\n{GAP_NOTICE}", summary_text("one done"))),
+                Part::text("[The user's last message]\ncount them\n[End of the message]"),
+            ],
+        };
+        assert_eq!(project(&entries, Capabilities::ALL)[0], expected);
     }
 
     /// D-25: reasoning goes back only whole, and only to a provider that signed it.
