@@ -7,22 +7,22 @@ use std::{
 };
 
 use crate::{
+    document::{self, Kind},
     fields::{Field, Keys, Section},
     findings::{At, Findings},
     front_matter::FrontMatter,
     index_file,
     problem::{Loaded, Problem, Severity},
-    yaml::{ComposeError, Composed, Node, Remark, compose, explain},
+    yaml::{Composed, Node},
 };
 
 /// The only version of the format (D-51).
 const VERSION: u64 = 1;
-/// The largest front matter. The parser slows down with the square of some texts, so it gets no long ones.
-const MOST_YAML: usize = 64 * 1024;
-/// Levels of brackets in a front matter; the parser's own limit, but counted before it does its slow work.
-const MOST_DEPTH: usize = 128;
-/// Below this even the slowest text is read in no time.
-const SHORT_YAML: usize = 4 * 1024;
+
+const FRONT_MATTER: Kind = Kind {
+    name: "the front matter",
+    too_long: "the description belongs below the second `---`, long texts into other files of the folder",
+};
 
 /// A folder whose front matter is a mapping.
 pub(crate) struct Entry<'e> {
@@ -67,11 +67,11 @@ pub(crate) fn load<T>(
             return Loaded::refused(problem);
         }
     };
-    let mut findings = Findings::new(&index, folder, front_matter);
+    let mut findings = Findings::new(&index, Some(folder), front_matter);
     let value = parse(front_matter.yaml, &mut findings).and_then(|composed| {
         let top = Field::top(&composed.root);
         supported_version(&top, &mut findings).then_some(())?;
-        note_remarks(&composed.remarks, front_matter.yaml, &mut findings);
+        document::note_remarks(&composed.remarks, front_matter.yaml, &mut findings);
         let top = top.section(keys, &mut findings)?;
         top.required("version", "version: 1", &mut findings);
         let body = front_matter.body();
@@ -113,28 +113,7 @@ impl Entry<'_> {
 }
 
 fn parse<'a>(yaml: &'a str, findings: &mut Findings<'_>) -> Option<Composed<'a>> {
-    if yaml.len() > MOST_YAML {
-        findings
-            .error(
-                At::Start,
-                format!("the front matter is {} bytes long, at most {MOST_YAML} (64 KiB) are read", yaml.len()),
-            )
-            .hint("the description belongs below the second `---`, long texts into other files of the folder");
-        return None;
-    }
-    if yaml.len() > SHORT_YAML && bracket_depth(yaml) > MOST_DEPTH {
-        findings
-            .error(At::Start, format!("brackets are nested more than {MOST_DEPTH} levels deep"))
-            .hint("close the brackets, or quote the texts that hold them");
-        return None;
-    }
-    let composed = match compose(yaml) {
-        Ok(composed) => composed,
-        Err(error) => {
-            refuse(&error, yaml, findings);
-            return None;
-        }
-    };
+    let composed = document::read(yaml, &FRONT_MATTER, findings)?;
     match &composed.root {
         Node::Map(_) => Some(composed),
         Node::Null => {
@@ -149,29 +128,6 @@ fn parse<'a>(yaml: &'a str, findings: &mut Findings<'_>) -> Option<Composed<'a>>
             None
         }
     }
-}
-
-fn refuse(error: &ComposeError, yaml: &str, findings: &mut Findings<'_>) {
-    let explained = explain(error, yaml);
-    let at = if explained.offset.is_some() { At::Offset(explained.offset) } else { At::Start };
-    let noted = findings.error(at, explained.message).hint(explained.hint);
-    if let Some(key) = explained.key {
-        noted.key(key);
-    }
-}
-
-/// How deep brackets are nested, quotes not regarded.
-fn bracket_depth(yaml: &str) -> usize {
-    let (mut depth, mut most) = (0usize, 0);
-    for byte in yaml.bytes() {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        most = most.max(depth);
-    }
-    most
 }
 
 /// Notes a version that is not 1. False for a later one: then nothing else in the file means what it seems to.
@@ -199,44 +155,9 @@ fn supported_version(top: &Field<'_>, findings: &mut Findings<'_>) -> bool {
     }
 }
 
-fn note_remarks(remarks: &[Remark], yaml: &str, findings: &mut Findings<'_>) {
-    for remark in remarks {
-        match remark {
-            Remark::Twice { key, first, second } => {
-                let first = first.map(|first| format!(", first in line {}", findings.line(first))).unwrap_or_default();
-                findings
-                    .error(At::Offset(*second), format!("`{key}` is given twice{first}"))
-                    .hint("keep one of the two")
-                    .key(key);
-            }
-            Remark::Cut { key, comment } => note_cut(key, *comment, yaml, findings),
-        }
-    }
-}
-
-/// A text that a comment cuts short. After `#12` nobody means a comment, and a shortened description misleads the model
-/// in silence, so that is an error; what may well be a comment is left alone unless the text is prose.
-fn note_cut(key: &str, comment: usize, yaml: &str, findings: &mut Findings<'_>) {
-    const PROSE: &[&str] = &["description", "display_name"];
-    let rest = yaml[comment..].lines().next().unwrap_or_default();
-    let (prose, glued) = (PROSE.contains(&key), !rest.starts_with("# ") && rest != "#");
-    if !prose && !glued {
-        return;
-    }
-    let message = format!("the value of `{key}` ends before {}: ` #` starts a comment", crate::yaml::quoted(rest));
-    let at = At::Offset(Some(comment));
-    let noted = if prose && glued { findings.error(at, message) } else { findings.warning(at, message) };
-    noted.hint("quote it if the `#` belongs to the value, or put the comment on a line of its own").key(key);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_depth_of_brackets_is_counted() {
-        assert_eq!(bracket_depth("a: [1, {b: [2]}]\nc: ]]] [x]"), 3);
-    }
 
     #[test]
     fn a_folder_is_known_by_its_own_name() {

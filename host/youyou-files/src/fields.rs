@@ -6,6 +6,7 @@ use std::{borrow::Cow, fmt::Write, ops::RangeInclusive};
 
 use crate::{
     findings::{At, Findings},
+    problem::Severity,
     yaml::{Node, quoted},
 };
 
@@ -150,6 +151,16 @@ impl<'p> Field<'p> {
         number
     }
 
+    /// A text for people on one line: what runs over several is joined.
+    pub(crate) fn one_line(&self, findings: &mut Findings<'_>) -> Option<String> {
+        let lines = self.text(findings)?.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+        if lines.is_empty() {
+            findings.error(self.at(), format!("{} is empty", self.name())).hint("say it in one line");
+            return None;
+        }
+        Some(lines.join(" "))
+    }
+
     /// The items of a list.
     pub(crate) fn items(&self, findings: &mut Findings<'_>) -> Option<Items<'_>> {
         if let Node::List(nodes) = self.node {
@@ -168,8 +179,18 @@ impl<'p> Field<'p> {
         Some(items.filter_map(|item| item.os_text(findings)).map(str::to_owned).collect())
     }
 
-    /// The keys of a mapping, after noting those that are not among `keys`.
+    /// The keys of a mapping, after noting those that are not among `keys` as errors.
     pub(crate) fn section(&self, keys: &Keys, findings: &mut Findings<'_>) -> Option<Section<'_>> {
+        self.section_where(keys, Severity::Error, findings)
+    }
+
+    /// The keys of a mapping, after noting those that are not among `keys`; they are `unknown`.
+    pub(crate) fn section_where(
+        &self,
+        keys: &Keys,
+        unknown: Severity,
+        findings: &mut Findings<'_>,
+    ) -> Option<Section<'_>> {
         let Some(section) = self.unchecked_section() else {
             let found = self.node.described();
             findings
@@ -181,7 +202,7 @@ impl<'p> Field<'p> {
             if !keys.allowed.contains(&&**key) {
                 let place = Place { up: Some(&self.place), step: Step::Entry(index, key) };
                 findings
-                    .error(At::Key(place), format!("{} is not a key of {}", quoted(key), keys.of))
+                    .note(unknown, At::Key(place), format!("{} is not a key of {}", quoted(key), keys.of))
                     .hint(keys.advice(key));
             }
         }
@@ -230,6 +251,14 @@ pub(crate) struct Section<'p> {
 }
 
 impl<'p> Section<'p> {
+    /// Every key with its value, in the order of the file.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'p str, Field<'p>)> {
+        let Self { entries, place } = *self;
+        entries.iter().enumerate().map(move |(index, (key, node))| {
+            (&**key, Field { node, place: Place { up: Some(place), step: Step::Entry(index, key) } })
+        })
+    }
+
     /// The value of a key; of the first if there are several, which has been noted.
     pub(crate) fn get(&self, key: &str) -> Option<Field<'p>> {
         self.even_null(key).filter(|field| !matches!(field.node, Node::Null))

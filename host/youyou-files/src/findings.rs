@@ -1,4 +1,4 @@
-//! Gathers what is wrong with one `index.md`, each with its line, column and key.
+//! Gathers what is wrong with one file, each with its line, column and key.
 
 use std::path::Path;
 
@@ -25,10 +25,10 @@ pub(crate) enum At<'p> {
     Value(Place<'p>),
 }
 
-/// The problems of one file.
+/// The problems of one file; `folder` is the definition's, if the file is one.
 pub(crate) struct Findings<'s> {
     index: &'s Path,
-    folder: &'s str,
+    folder: Option<&'s str>,
     front_matter: FrontMatter<'s>,
     problems: Vec<Problem>,
     untold: usize,
@@ -58,7 +58,7 @@ impl Noted<'_> {
 }
 
 impl<'s> Findings<'s> {
-    pub(crate) fn new(index: &'s Path, folder: &'s str, front_matter: FrontMatter<'s>) -> Self {
+    pub(crate) fn new(index: &'s Path, folder: Option<&'s str>, front_matter: FrontMatter<'s>) -> Self {
         Self { index, folder, front_matter, problems: Vec::new(), untold: 0, worst_untold: Severity::Hint }
     }
 
@@ -83,7 +83,9 @@ impl<'s> Findings<'s> {
         problems.sort_by_key(|problem| (problem.line, problem.column));
         if self.untold > 0 {
             let message = format!("{} more problems in this file are not shown", self.untold);
-            problems.push(Problem::new(self.worst_untold, self.index, message).with_folder(self.folder));
+            let mut untold = Problem::new(self.worst_untold, self.index, message);
+            untold.folder = self.folder.map(str::to_owned);
+            problems.push(untold);
         }
         problems
     }
@@ -93,7 +95,8 @@ impl<'s> Findings<'s> {
         self.front_matter.position(self.front_matter.yaml_start + offset).0
     }
 
-    fn note(&mut self, severity: Severity, at: At<'_>, message: String) -> Noted<'_> {
+    /// Notes something of this severity.
+    pub(crate) fn note(&mut self, severity: Severity, at: At<'_>, message: String) -> Noted<'_> {
         if self.problems.len() >= MOST_PROBLEMS {
             self.untold += 1;
             self.worst_untold = self.worst_untold.max(severity);
@@ -106,7 +109,7 @@ impl<'s> Findings<'s> {
             path: self.index.to_owned(),
             line,
             column,
-            folder: Some(self.folder.to_owned()),
+            folder: self.folder.map(str::to_owned),
             key,
             message,
             hint: None,

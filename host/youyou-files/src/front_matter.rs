@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-/// An `index.md` in two parts. Offsets are in bytes.
+/// An `index.md` in two parts; or YAML alone. Offsets are in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrontMatter<'a> {
     /// The whole file without a byte order mark.
@@ -51,6 +51,12 @@ impl<'a> FrontMatter<'a> {
             line_start = line_end + 1;
         }
         Err(no_closing(text))
+    }
+
+    /// A file that is YAML from its first line to its last. A byte order mark is skipped.
+    pub(crate) fn whole(text: &'a str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self { text, yaml: text, yaml_start: 0, body: "" }
     }
 
     /// The Markdown body without the empty lines around it, its lines ended by `\n`.

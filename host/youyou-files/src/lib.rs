@@ -4,26 +4,36 @@
 //! neither sessions nor models. What it finds wrong it returns as [`Problem`]s; it logs nothing and never fails as a
 //! whole, so that one broken folder leaves the others alone.
 //!
-//! Read in this order: [`problem`] (what can be said about a file, and [`Loaded`]), `entry` (one folder with its
-//! `index.md`), `front_matter` and `yaml` (the text of that file), `fields` and `findings` (reading keys, noting what
-//! is wrong with them), [`execution`], `parameters` and [`tool`] (a tool's front matter), [`scan`] (all folders of both
-//! levels, and which of two of one name wins).
+//! Read in this order: [`problem`] (what can be said about a file, and [`Loaded`]), `regular_file` and `index_file` (bytes
+//! from disk), `entry` (one folder with its `index.md`), `front_matter`, `document` and `yaml` (the text of that file),
+//! `fields` and `findings` (reading keys, noting what is wrong with them), [`execution`], `parameters` and [`tool`] (a
+//! tool's front matter), [`skill`] (a skill's), [`scan`] (all folders of both levels, and which of two of one name wins).
 //!
-//! Only `parameters` and `tool` know what a tool is; the rest serves every kind of folder.
+//! Only `parameters` and `tool` know what a tool is, only `skill` what a skill is; the rest serves every kind of folder.
 
+pub mod config;
+mod document;
 mod entry;
 pub mod execution;
 mod fields;
 mod findings;
 mod front_matter;
 mod index_file;
+pub mod instructions;
 mod parameters;
 pub mod problem;
+mod regular_file;
 pub mod scan;
+pub mod skill;
+mod stray;
 pub mod tool;
 mod yaml;
 
+pub use config::{Config, load_config};
 pub use execution::{Backend, ComponentBackend, Execution, Permissions, ScriptBackend};
+pub use instructions::{Instruction, Instructions, load_instructions};
 pub use problem::{Loaded, Problem, Severity, definition_invalid};
-pub use scan::{Roots, ToolEntry, ToolScan, scan_tools};
+pub use scan::{Roots, SkillEntry, SkillScan, ToolEntry, ToolScan, scan_skills, scan_tools};
+pub use skill::{SkillDefinition, load_skill};
+pub use stray::stray_project_files;
 pub use tool::{ToolDefinition, load_tool};

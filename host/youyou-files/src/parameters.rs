@@ -239,24 +239,9 @@ fn fitting(field: &Field<'_>, kind: Option<Type>, findings: &mut Findings<'_>) -
         findings.error(field.at(), format!("{} must be of type `{}`, found {found}", field.name(), kind.as_str()));
         return None;
     }
-    let value = to_json(field.node);
+    let value = field.node.to_json();
     if value.is_none() {
         findings.error(field.at(), format!("{} holds a number that JSON cannot hold", field.name()));
     }
     value
-}
-
-fn to_json(node: &Node<'_>) -> Option<Value> {
-    Some(match node {
-        Node::Null => Value::Null,
-        Node::Bool(value) => Value::Bool(*value),
-        Node::Number(value) => Value::Number(value.clone()),
-        Node::OddNumber(_) => return None,
-        Node::Text(value) => Value::String(value.to_string()),
-        Node::List(nodes) => Value::Array(nodes.iter().map(to_json).collect::<Option<_>>()?),
-        Node::Map(entries) => {
-            let entries = entries.iter().map(|(key, node)| Some((key.to_string(), to_json(node)?)));
-            Value::Object(entries.collect::<Option<_>>()?)
-        }
-    })
 }

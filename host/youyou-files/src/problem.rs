@@ -188,6 +188,11 @@ impl<T> Loaded<T> {
 /// assert_eq!(error.details["problems"][0]["severity"], "error");
 /// ```
 pub fn definition_invalid(problems: &[Problem]) -> Error {
+    refused(ErrorCode::DefinitionInvalid, problems)
+}
+
+/// The first error as the message of an error with this code, all problems in `details.problems`.
+pub(crate) fn refused(code: ErrorCode, problems: &[Problem]) -> Error {
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     let message = match problems.iter().find(|problem| problem.is_error()) {
         Some(first) if errors > 1 => format!("{first}; and {} more", errors - 1),
@@ -195,7 +200,7 @@ pub fn definition_invalid(problems: &[Problem]) -> Error {
         None => "the definition cannot be used".to_owned(),
     };
     let listed = problems.iter().filter_map(|problem| serde_json::to_value(problem).ok()).collect::<Vec<_>>();
-    Error::new(ErrorCode::DefinitionInvalid, message).with_detail("problems", listed)
+    Error::new(code, message).with_detail("problems", listed)
 }
 
 #[cfg(test)]

@@ -14,16 +14,29 @@ use youyou_api::SourceLabel;
 use crate::{
     entry::Folder,
     problem::{Loaded, Problem, Severity},
+    skill::{self, SkillDefinition},
     tool::{self, ToolDefinition},
 };
 
 /// Where the two levels of the file registry are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roots {
-    /// `~/.youyou`: its `tools/` are the global tools.
+    /// `~/.youyou`: its `tools/` and `skills/` are the global ones.
     pub home: PathBuf,
-    /// The session's directory: its `.youyou/tools/` are the project's tools.
+    /// The session's directory: what is in its `.youyou/` is the project's.
     pub workspace: PathBuf,
+}
+
+impl Roots {
+    /// The workspace's `.youyou`; none where that is the home itself, whose files then are the global ones alone.
+    pub(crate) fn project(&self) -> Option<PathBuf> {
+        let project = self.workspace.join(".youyou");
+        let same = match (self.home.canonicalize(), project.canonicalize()) {
+            (Ok(home), Ok(project)) => home == project,
+            _ => self.home == project,
+        };
+        (!same).then_some(project)
+    }
 }
 
 /// What a scan for tools found.
@@ -59,6 +72,41 @@ pub fn scan_tools(roots: &Roots) -> ToolScan {
     let (found, problems) = scan(roots, "tools", tool::load);
     let tools = found.into_iter().map(|(definition, shadowed_by)| ToolEntry { definition, shadowed_by }).collect();
     ToolScan { tools, problems }
+}
+
+/// What a scan for skills found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillScan {
+    /// Every usable skill, those that another one shadows too, in byte order of their names; of one name the project's
+    /// first.
+    pub skills: Vec<SkillEntry>,
+    /// What is wrong, by path and line.
+    pub problems: Vec<Problem>,
+}
+
+impl SkillScan {
+    /// What is to say about the folders of this name; tells why a skill is missing.
+    pub fn problems_of(&self, folder: &str) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(move |problem| problem.folder.as_deref() == Some(folder))
+    }
+}
+
+/// A usable skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillEntry {
+    /// The skill.
+    pub definition: SkillDefinition,
+    /// The level whose skill of this name is used instead (Y3.1-1).
+    pub shadowed_by: Option<SourceLabel>,
+}
+
+/// Reads every skill folder of both levels. Folders that are missing are fine.
+///
+/// It blocks while it reads.
+pub fn scan_skills(roots: &Roots) -> SkillScan {
+    let (found, problems) = scan(roots, "skills", skill::load);
+    let skills = found.into_iter().map(|(definition, shadowed_by)| SkillEntry { definition, shadowed_by }).collect();
+    SkillScan { skills, problems }
 }
 
 /// Definitions of one kind, each with the level that shadows it, and the problems.

@@ -37,7 +37,7 @@ fn multiplying() -> Explained {
     Explained {
         offset: None,
         key: None,
-        message: "anchors and aliases (`&x`, `*x`) make this front matter expand without bound".to_owned(),
+        message: "anchors and aliases (`&x`, `*x`) make the values expand without bound".to_owned(),
         hint: "write the values out".to_owned(),
     }
 }
@@ -136,10 +136,20 @@ fn offset_of_context(context: &str, yaml: &str) -> Option<usize> {
     let (line, column) = (line.parse::<usize>().ok()?, column.parse::<usize>().ok()?);
     let start = match line.checked_sub(2) {
         None => 0,
-        Some(newline) => yaml.match_indices('\n').nth(newline)?.0 + 1,
+        Some(line_end) => line_ends(yaml).nth(line_end)?,
     };
     let (offset, _) = yaml.get(start..)?.char_indices().nth(column.checked_sub(1)?)?;
     Some(start + offset)
+}
+
+/// Where each line ends, its line end included, as the parser counts lines: it knows more line ends than an editor does.
+fn line_ends(yaml: &str) -> impl Iterator<Item = usize> {
+    let ends_line = |offset: usize, c: char| match c {
+        '\n' | '\u{85}' | '\u{2028}' | '\u{2029}' => true,
+        '\r' => yaml.as_bytes().get(offset + 1) != Some(&b'\n'),
+        _ => false,
+    };
+    yaml.char_indices().filter(move |(offset, c)| ends_line(*offset, *c)).map(|(offset, c)| offset + c.len_utf8())
 }
 
 /// The line that an offset stands in, and where it starts. The end of the text counts as part of its last line.
@@ -238,8 +248,8 @@ fn more_than_one_document(yaml: &str) -> Explained {
     at_line(
         yaml,
         found,
-        "the front matter holds a second YAML document",
-        "the line that closes the front matter is exactly `---`; no other line may start with `---` or `...`",
+        "this line begins a second YAML document",
+        "only the line that closes a front matter is `---`; no other line may start with `---` or `...`",
     )
 }
 
@@ -290,6 +300,14 @@ mod tests {
         insta::assert_snapshot!(said("b: {x: 1\nc: 2\n"), @r#"at "{x: 1" key "b": the `{` that is opened here is not closed, or a comma is missing in it (close it with `}`, part its items by commas, and quote an item that holds a comma, a quote or `: `)"#);
     }
 
+    /// The parser counts more line ends than an editor does.
+    #[test]
+    fn a_place_behind_odd_line_ends_is_found() {
+        for lines in ["a: 1\n", "a: 1\r\n", "a: 1\r", "a: 'x\u{2028}'\n", "a: 'x\u{85}'\r\n"] {
+            assert_eq!(explained(&format!("{lines}b: \"x\nc: 2\n")).offset, Some(lines.len() + 3), "{lines:?}");
+        }
+    }
+
     #[test]
     fn other_slips_are_named_with_their_line() {
         insta::assert_snapshot!(said("a: 1\nname:x\nb: 2\n"), @r#"at "name:x" key "name": expected `key: value`, found "name:x" (put a blank after the colon)"#);
@@ -299,7 +317,7 @@ mod tests {
         insta::assert_snapshot!(said("a: - x\n"), @r#"at "- x" key "a": `- ` begins a list item and is not allowed here (put each item on a line of its own, or quote it)"#);
         insta::assert_snapshot!(said("a: \"C:\\dir\"\n"), @r#"at "\\dir\"" key "a": a backslash in a text in double quotes starts an escape, and this one is unknown (use single quotes, or write `\\` for a backslash)"#);
         insta::assert_snapshot!(said("a: 1\nb: x\u{7}y\n"), @r#"at "\u{7}y" key "b": the control character '\u{7}' is not allowed (remove it, or write it as an escape in double quotes)"#);
-        insta::assert_snapshot!(said("a: 1\n--- b\nc: 1\n"), @r#"at "--- b" key "": the front matter holds a second YAML document (the line that closes the front matter is exactly `---`; no other line may start with `---` or `...`)"#);
+        insta::assert_snapshot!(said("a: 1\n--- b\nc: 1\n"), @r#"at "--- b" key "": this line begins a second YAML document (only the line that closes a front matter is `---`; no other line may start with `---` or `...`)"#);
         insta::assert_snapshot!(said("a: &a [*a]\n"), @r#"at "&a [*a]" key "a": values are nested more than 128 levels deep (flatten them; an alias must not hold itself)"#);
         insta::assert_snapshot!(said("? [x]\n: 1\n"), @r#"at "[x]" key "": a key must be a text, not a list, a mapping or nothing (quote it if it starts with `[`, `{` or `?`)"#);
         insta::assert_snapshot!(said("%BAD x\n---\n"), @r#"at " x" key "": not valid YAML: found unknown directive name (check this line and the one above it)"#);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Number;
+use serde_json::{Map, Number, Value};
 
 /// A value of the front matter. Texts borrow from the file where they can.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,22 @@ pub(crate) enum Node<'a> {
 }
 
 impl Node<'_> {
+    /// The value as JSON; none where it holds a number that JSON cannot hold.
+    pub(crate) fn to_json(&self) -> Option<Value> {
+        Some(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(value) => Value::Number(value.clone()),
+            Self::OddNumber(_) => return None,
+            Self::Text(value) => Value::String(value.to_string()),
+            Self::List(nodes) => Value::Array(nodes.iter().map(Self::to_json).collect::<Option<_>>()?),
+            Self::Map(entries) => {
+                let entries = entries.iter().map(|(key, node)| Some((key.to_string(), node.to_json()?)));
+                Value::Object(entries.collect::<Option<Map<_, _>>>()?)
+            }
+        })
+    }
+
     /// The value for a message: `the text "1"`, `a list`, …
     pub(crate) fn described(&self) -> String {
         match self {

@@ -62,7 +62,7 @@ fn every_broken_file_is_skipped_with_one_message_and_nothing_else_is_affected() 
     [10 MB]
     error: home/tools/t/index.md: index.md is 10000079 bytes long, at most 1048576 (1 MiB) are read (move long texts into other files of the folder)
     [alias bomb]
-    error: home/tools/t/index.md:1:1: anchors and aliases (`&x`, `*x`) make this front matter expand without bound (write the values out)
+    error: home/tools/t/index.md:1:1: anchors and aliases (`&x`, `*x`) make the values expand without bound (write the values out)
     [not UTF-8]
     error: home/tools/t/index.md:10: index.md is not UTF-8: byte 81 is invalid (save it as UTF-8)
     [name is not the folder's]

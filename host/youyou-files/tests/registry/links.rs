@@ -80,8 +80,7 @@ fn what_is_no_file_is_refused_and_nothing_waits() {
     fs::create_dir_all(tree.path("home/tools/zero")).expect("creates");
     std::os::unix::fs::symlink("/dev/zero", tree.path("home/tools/zero/index.md")).expect("links");
     fs::create_dir_all(tree.path("home/tools/pipe")).expect("creates");
-    let made = std::process::Command::new("mkfifo").arg(tree.path("home/tools/pipe/index.md")).status();
-    assert!(made.expect("mkfifo runs").success());
+    tree.pipe("home/tools/pipe/index.md");
     let scan = tree.scan();
     assert_eq!(names(&scan), [""; 0]);
     insta::assert_snapshot!(tree.shown(&scan.problems), @"

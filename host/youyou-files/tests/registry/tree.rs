@@ -44,8 +44,19 @@ impl Tree {
         self
     }
 
+    /// Makes a pipe that nobody writes to.
+    #[cfg(unix)]
+    pub(crate) fn pipe(&self, path: &str) {
+        let made = std::process::Command::new("mkfifo").arg(self.path(path)).status();
+        assert!(made.expect("mkfifo runs").success());
+    }
+
+    pub(crate) fn roots(&self) -> Roots {
+        Roots { home: self.path("home"), workspace: self.path("work") }
+    }
+
     pub(crate) fn scan(&self) -> ToolScan {
-        scan_tools(&Roots { home: self.path("home"), workspace: self.path("work") })
+        scan_tools(&self.roots())
     }
 
     /// Every problem with its severity, one on each line; paths start at the tree, and the system's own numbers of
@@ -65,6 +76,11 @@ impl Tree {
 /// An index.md that nothing is to say about.
 pub(crate) fn tool(name: &str) -> String {
     format!("---\nversion: 1\nname: {name}\nmutating: false\nexecution:\n  command: ./run\n---\nDoes {name}.\n")
+}
+
+/// A skill's index.md that nothing is to say about.
+pub(crate) fn skill(name: &str) -> String {
+    format!("---\nversion: 1\nname: {name}\ndescription: Does {name}.\n---\nDo {name}.\n")
 }
 
 /// Loads a tool `t` whose index.md is this.
@@ -87,7 +103,7 @@ pub(crate) fn fine(loaded: Loaded<ToolDefinition>) -> ToolDefinition {
 }
 
 /// What is said, without the path.
-pub(crate) fn said(loaded: &Loaded<ToolDefinition>) -> String {
+pub(crate) fn said<T>(loaded: &Loaded<T>) -> String {
     let line = |problem: &Problem| {
         let shown = problem.to_string();
         let place = shown.find("index.md").map_or(&*shown, |start| &shown[start..]);

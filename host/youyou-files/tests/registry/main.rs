@@ -1,0 +1,13 @@
+//! Real folders and files, read: one binary for all of this crate's integration tests.
+
+mod config;
+mod encodings;
+mod instructions;
+mod links;
+mod precedence;
+mod properties;
+mod refusals;
+mod skills;
+mod strays;
+mod tree;
+mod words;
