@@ -157,3 +157,13 @@ async fn a_server_that_is_silent_runs_into_the_guests_own_timeout() {
     let Err(error) = send(gate, get(&format!("http://localhost:{port}/")), options).await else { panic!("an answer") };
     assert!(matches!(error, Error::ConnectionReadTimeout), "{error}");
 }
+
+#[tokio::test]
+async fn https_speaks_tls_or_fails() {
+    let (port, _heads) = serve(HELLO.into()).await;
+    let gate = gate(&[format!("https://localhost:{port}")], HttpLimits::default());
+    let options = RequestOptions { connect_timeout: Some(Duration::from_millis(200)), ..RequestOptions::default() };
+    let request = get(&format!("https://localhost:{port}/"));
+    let Err(error) = send(gate, request, options).await else { panic!("an answer without TLS") };
+    assert!(matches!(error, Error::ConnectionTimeout | Error::Tls(_)), "{error}");
+}

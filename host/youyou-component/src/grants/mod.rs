@@ -12,11 +12,16 @@
 //!   setting of times. A symlink that leaves the directory is not followed.
 //! * **Environment**: the variables named, with the values that the caller took when the call began. One that is not
 //!   set is absent. WASI hands over all variables at once, so a use of one that is not granted cannot be seen.
-//! * **Network**: see [`gate`] and [`net`]. The host follows no redirect: each hop is a new request and decided anew.
+//! * **Network**: `https` and `http` entries are for requests, `tcp` and `udp` entries for sockets; neither stands for
+//!   the other. A host matches exactly, or below `*.` at a dot border. A name is resolved once for one use, and what was
+//!   found is what is connected to. An address that is not public (loopback, private, link-local, metadata, …) is
+//!   reached only where it is listed itself, or loopback as `localhost`. The host follows no redirect: each hop is a new
+//!   request and decided anew. Looking up a name needs a `tcp` or `udp` entry for it; listening is never granted.
+//! * **Budgets** of one call: 256 HTTP requests, 64 MiB in HTTP bodies, 4096 open handles.
 //! * **Clocks and randomness** are always there.
 //!
-//! Read in this order: [`parse`] (from text to [`Grants`]), [`wasi`] (the state of one store, the linker), then
-//! [`fs_guard`] and [`fs_host`] (files), [`gate`], [`sockets`] and [`http`] (network).
+//! Read in this order: `parse` (from text to [`Grants`]), `wasi` (the state of one store, the linker), then `fs_guard` and
+//! `fs_host` (files), `gate`, `sockets` and `http` (network).
 
 mod address;
 mod budget;

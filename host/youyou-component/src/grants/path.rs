@@ -177,6 +177,26 @@ mod tests {
         assert!(!GuestPath::new("../a").is_within(&GuestPath::working_dir()));
     }
 
+    proptest::proptest! {
+        /// K-63: what counts as within a directory is below it on the host too.
+        #[test]
+        fn within_means_below_whatever_the_path(base in "[ab./]{0,8}", rest in "[ab./]{0,16}") {
+            let base = GuestPath::new(&base);
+            let path = base.join(&rest);
+            let (cwd, mut depth, mut least) = (Path::new("/1/2/3/4/5/6/7/8/9"), 0i32, 0i32);
+            for part in rest.split('/') {
+                depth += match part { "" | "." => 0, ".." => -1, _ => 1 };
+                least = least.min(depth);
+            }
+            if !rest.starts_with('/') && least == 0 {
+                proptest::prop_assert!(path.is_within(&base), "{path} in {base}");
+            }
+            if path.is_within(&base) {
+                proptest::prop_assert!(path.on_host(cwd).starts_with(base.on_host(cwd)), "{path} in {base}");
+            }
+        }
+    }
+
     #[test]
     fn a_path_is_found_on_the_host() {
         let cwd = Path::new("/home/u/project");
