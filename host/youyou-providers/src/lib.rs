@@ -26,5 +26,5 @@ mod replay;
 mod strict;
 
 pub use recorder::Recorder;
-pub use replay::{Last, ReplayProvider, Reply, ResultMatch, Script, ScriptError, Step, UserMatch, When};
-pub use strict::{Violation, check_request};
+pub use replay::{ReplayProvider, Reply, Script, ScriptError, Step, When};
+pub use strict::check_request;

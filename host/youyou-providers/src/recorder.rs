@@ -15,7 +15,7 @@ use youyou_api::{
     CancellationToken, ChatEvent, ChatRequest, ChatStream, ModelInfo, ModelProvider, ProviderError, ProviderId,
 };
 
-use crate::replay::{Last, LastMessage, Reply, ResultMatch, ScriptFile, Step, UserMatch, When};
+use crate::replay::{Reply, ScriptFile, Step, When};
 
 /// A provider that speaks through another one and writes a replay script of it in JSONL: the head at once, and a line
 /// for each answer when its stream ends or is dropped. Each line is flushed, so that after a crash everything but the
@@ -82,28 +82,15 @@ impl<P: ModelProvider + ?Sized> ModelProvider for Recorder<P> {
     }
 
     fn chat(&self, request: ChatRequest, cancel: CancellationToken) -> ChatStream {
-        let when = when(&request, self.results);
+        let mut when = When::exactly(&request);
+        match (&mut when, self.results) {
+            (When::ToolResult { is, .. }, Results::Named) => *is = None,
+            (When::Any | When::User { .. }, Results::Named) | (_, Results::Whole) => {}
+        }
         let inner = self.provider.chat(request, cancel);
         let (tape, delays) = (self.tape.clone(), self.delays);
         Box::pin(Recording { inner, tape, delays, reply: Some(Reply::default().when(when)), waiting: None })
     }
-}
-
-fn when(request: &ChatRequest, results: Results) -> When {
-    let last = match LastMessage::of(request) {
-        LastMessage::User(text) => Last::User(UserMatch { is: text.map(str::to_owned), contains: None }),
-        LastMessage::ToolResult { tool_name, content, is_error } => Last::ToolResult(ResultMatch {
-            tool_name: Some(tool_name.to_owned()),
-            is: match results {
-                Results::Named => None,
-                Results::Whole => Some(content.to_owned()),
-            },
-            contains: None,
-            is_error: Some(is_error),
-        }),
-        LastMessage::Assistant | LastMessage::None => Last::Any,
-    };
-    When { last, tool_listed: None }
 }
 
 /// Where the lines go; nowhere once writing has failed.

@@ -2,105 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use youyou_api::{AssistantPart, CallId, ChatRequest, Message, ModelInfo, Part, ToolCall, ToolName};
-
-/// How a request breaks the rules. Messages are counted from 1.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Violation {
-    /// There is no message.
-    #[error("the request has no message; expected one of the user")]
-    NoMessage,
-    /// It does not begin with the user.
-    #[error("message 1 is of role {found}; expected the user's")]
-    NotUserFirst {
-        /// The first message's role.
-        found: &'static str,
-    },
-    /// Two neighbours have one role; only tool results may.
-    #[error("messages {} and {at} are both of role {role}; expected them to be one message", at - 1)]
-    SameRole {
-        /// The second of them.
-        at: usize,
-        /// Their role.
-        role: &'static str,
-    },
-    /// A message holds nothing that an API takes: no part at all, or only reasoning.
-    #[error("message {at} holds no text, no call and no attachment")]
-    NothingSaid {
-        /// Which.
-        at: usize,
-    },
-    /// A text is empty or blank.
-    #[error("message {at} has an empty or blank text; expected it to be left out")]
-    EmptyText {
-        /// The message that holds it.
-        at: usize,
-    },
-    /// A call's id is empty.
-    #[error("message {at} has a call of {tool_name:?} without an id")]
-    NoCallId {
-        /// The message that calls.
-        at: usize,
-        /// The tool called.
-        tool_name: String,
-    },
-    /// Two calls have one id.
-    #[error("message {at} calls with the id {call_id}, which an earlier call has; expected unique ids")]
-    CallIdTwice {
-        /// The message of the second call.
-        at: usize,
-        /// The id.
-        call_id: CallId,
-    },
-    /// A call is not answered where its turn is.
-    #[error("expected the result of call {call_id} ({tool_name:?}) as message {at}, found {found}")]
-    CallWithoutResult {
-        /// Where the result is missing.
-        at: usize,
-        /// The call.
-        call_id: CallId,
-        /// The tool called.
-        tool_name: String,
-        /// What is there instead.
-        found: String,
-    },
-    /// A result answers no call of the assistant message before it, or one that has its result.
-    #[error("message {at} is a result for {call_id}, and no call before it waits for one")]
-    ResultWithoutCall {
-        /// The result.
-        at: usize,
-        /// The id that it names.
-        call_id: CallId,
-    },
-    /// A result names another tool than its call. Some APIs join the two by that name.
-    #[error("message {at} is a result of {found:?}, and its call {call_id} is of {expected:?}")]
-    ResultOfAnotherTool {
-        /// The result.
-        at: usize,
-        /// The call.
-        call_id: CallId,
-        /// The tool called.
-        expected: String,
-        /// The tool that the result names.
-        found: String,
-    },
-    /// Two tools have one name.
-    #[error("two tools are called {name}; expected unique names")]
-    ToolTwice {
-        /// The name.
-        name: ToolName,
-    },
-    /// An image for a model without vision.
-    #[error("message {at} has the image {name:?}, and the model {model} cannot look at images")]
-    ImageUnseen {
-        /// The message that holds it.
-        at: usize,
-        /// The image's name.
-        name: String,
-        /// The model.
-        model: String,
-    },
-}
+use youyou_api::{AssistantPart, CallId, ChatRequest, Message, ModelInfo, Part, ToolCall};
 
 /// Checks a request against the rules that model APIs share: the first message is the user's; every call of an assistant
 /// message has exactly one result right after that message, in the order of the calls, and there are no other results
@@ -108,31 +10,32 @@ pub enum Violation {
 /// unique names; images go to a model with vision only.
 ///
 /// # Errors
-/// The first [`Violation`], in the order of the messages.
-pub fn check_request(request: &ChatRequest, model: &ModelInfo) -> Result<(), Violation> {
+/// Names the first rule that is broken, and where; messages are counted from 1.
+pub fn check_request(request: &ChatRequest, model: &ModelInfo) -> Result<(), String> {
     let mut names = HashSet::new();
     if let Some(tool) = request.tools.iter().find(|tool| !names.insert(&tool.name)) {
-        return Err(Violation::ToolTwice { name: tool.name.clone() });
+        return Err(format!("two tools are called {}; expected unique names", tool.name));
     }
     match request.messages.first() {
-        None => return Err(Violation::NoMessage),
+        None => return Err("the request has no message; expected one of the user".to_owned()),
         Some(Message::User { .. }) => {}
-        Some(other) => return Err(Violation::NotUserFirst { found: role(other) }),
+        Some(other) => return Err(format!("message 1 is of role {}; expected the user's", role(other))),
     }
     let mut calls = Calls::default();
     let mut before = None;
     for (at, message) in (1..).zip(&request.messages) {
+        let role = role(message);
         if let Message::ToolResult { call_id, tool_name, .. } = message {
             calls.answer(at, call_id, tool_name)?;
         } else {
-            calls.all_answered(at, || format!("a message of role {}", role(message)))?;
-            if before == Some(role(message)) {
-                return Err(Violation::SameRole { at, role: role(message) });
+            calls.all_answered(at, || format!("a message of role {role}"))?;
+            if before == Some(role) {
+                return Err(format!("messages {} and {at} are both of role {role}; expected one message", at - 1));
             }
-            check_content(at, message, model)?;
+            check_content(message, model).map_err(|broken| format!("message {at} {broken}"))?;
             calls.ask(at, message)?;
         }
-        before = Some(role(message));
+        before = Some(role);
     }
     calls.all_answered(request.messages.len() + 1, || "the end of the request".to_owned())
 }
@@ -145,32 +48,32 @@ struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    fn ask(&mut self, at: usize, message: &'a Message) -> Result<(), Violation> {
+    fn ask(&mut self, at: usize, message: &'a Message) -> Result<(), String> {
         let Message::Assistant { parts } = message else { return Ok(()) };
         for part in parts {
             let AssistantPart::ToolCall(call) = part else { continue };
-            if call.call_id.as_str().is_empty() {
-                return Err(Violation::NoCallId { at, tool_name: call.tool_name.clone() });
-            }
-            if !self.ids.insert(&call.call_id) {
-                return Err(Violation::CallIdTwice { at, call_id: call.call_id.clone() });
+            if call.call_id.as_str().is_empty() || !self.ids.insert(&call.call_id) {
+                return Err(format!(
+                    "message {at} calls {:?} with the id {:?}; expected one that no call before it has, and not empty",
+                    call.tool_name,
+                    call.call_id.as_str()
+                ));
             }
             self.waiting.push_back(call);
         }
         Ok(())
     }
 
-    fn answer(&mut self, at: usize, call_id: &CallId, tool_name: &str) -> Result<(), Violation> {
+    fn answer(&mut self, at: usize, call_id: &CallId, tool_name: &str) -> Result<(), String> {
         match self.waiting.front() {
-            None => return Err(Violation::ResultWithoutCall { at, call_id: call_id.clone() }),
+            None => return Err(format!("message {at} is a result for {call_id}, and no call before it waits for one")),
             Some(call) if call.call_id != *call_id => self.all_answered(at, || format!("a result for {call_id}"))?,
+            // Some APIs join the two by the tool's name.
             Some(call) if call.tool_name != tool_name => {
-                return Err(Violation::ResultOfAnotherTool {
-                    at,
-                    call_id: call_id.clone(),
-                    expected: call.tool_name.clone(),
-                    found: tool_name.to_owned(),
-                });
+                let called = &call.tool_name;
+                return Err(format!(
+                    "message {at} is a result of {tool_name:?}, and its call {call_id} is of {called:?}"
+                ));
             }
             Some(_) => {}
         }
@@ -178,45 +81,38 @@ impl<'a> Calls<'a> {
         Ok(())
     }
 
-    fn all_answered(&self, at: usize, found: impl FnOnce() -> String) -> Result<(), Violation> {
-        self.waiting.front().map_or(Ok(()), |call| {
-            let ToolCall { call_id, tool_name, arguments: _ } = (*call).clone();
-            Err(Violation::CallWithoutResult { at, call_id, tool_name, found: found() })
+    fn all_answered(&self, at: usize, found: impl FnOnce() -> String) -> Result<(), String> {
+        self.waiting.front().map_or(Ok(()), |ToolCall { call_id, tool_name, arguments: _ }| {
+            Err(format!("expected the result of call {call_id} ({tool_name:?}) as message {at}, found {}", found()))
         })
     }
 }
 
-fn check_content(at: usize, message: &Message, model: &ModelInfo) -> Result<(), Violation> {
-    let text = |text: &str| if text.trim().is_empty() { Err(Violation::EmptyText { at }) } else { Ok(()) };
-    let mut says = false;
-    match message {
-        Message::User { parts } => {
-            for part in parts {
-                says = true;
-                match part {
-                    Part::Text { text: words } => text(words)?,
-                    Part::Image(image) if !model.capabilities.vision => {
-                        let (name, model) = (image.name.clone(), model.id.to_string());
-                        return Err(Violation::ImageUnseen { at, name, model });
-                    }
-                    Part::Image(_) | Part::File(_) => {}
-                }
-            }
+/// Whether a message holds what an API takes.
+fn check_content(message: &Message, model: &ModelInfo) -> Result<(), String> {
+    let text = |text: &str| match text.trim() {
+        "" => Err("has an empty or blank text; expected it to be left out".to_owned()),
+        _ => Ok(true),
+    };
+    let user = |part: &Part| match part {
+        Part::Text { text: words } => text(words),
+        Part::Image(image) if !model.capabilities.vision => {
+            Err(format!("has the image {:?}, and the model {} cannot look at images", image.name, model.id))
         }
-        Message::Assistant { parts } => {
-            for part in parts {
-                match part {
-                    AssistantPart::Text { text: words } => text(words)?,
-                    AssistantPart::Reasoning { .. } => continue,
-                    AssistantPart::ToolCall(_) => {}
-                }
-                says = true;
-            }
-        }
-        Message::System { text: words } => return text(words),
+        Part::Image(_) | Part::File(_) => Ok(true),
+    };
+    let assistant = |part: &AssistantPart| match part {
+        AssistantPart::Text { text: words } => text(words),
+        AssistantPart::Reasoning { .. } => Ok(false),
+        AssistantPart::ToolCall(_) => Ok(true),
+    };
+    let says = match message {
+        Message::User { parts } => parts.iter().map(user).collect::<Result<Vec<_>, _>>()?,
+        Message::Assistant { parts } => parts.iter().map(assistant).collect::<Result<Vec<_>, _>>()?,
+        Message::System { text: words } => vec![text(words)?],
         Message::ToolResult { .. } => return Ok(()),
-    }
-    if says { Ok(()) } else { Err(Violation::NothingSaid { at }) }
+    };
+    if says.contains(&true) { Ok(()) } else { Err("holds no text, no call and no attachment".to_owned()) }
 }
 
 fn role(message: &Message) -> &'static str {
@@ -271,7 +167,7 @@ mod tests {
             context_window: 1,
             capabilities: Capabilities { vision: false, ..Capabilities::ALL },
         };
-        check_request(&request, &model).map_err(|violation| violation.to_string())
+        check_request(&request, &model)
     }
 
     /// Y4.1-6.
@@ -303,10 +199,10 @@ mod tests {
             (vec![], "the request has no message; expected one of the user"),
             (vec![says("a")], "message 1 is of role assistant; expected the user's"),
             (vec![system("a"), user("b")], "message 1 is of role system; expected the user's"),
-            (vec![user("a"), user("b")], "messages 1 and 2 are both of role user; expected them to be one message"),
+            (vec![user("a"), user("b")], "messages 1 and 2 are both of role user; expected one message"),
             (
                 vec![user("a"), says("b"), says("c")],
-                "messages 2 and 3 are both of role assistant; expected them to be one message",
+                "messages 2 and 3 are both of role assistant; expected one message",
             ),
             (vec![json!({"role": "user", "parts": []})], "message 1 holds no text, no call and no attachment"),
             (
@@ -316,10 +212,13 @@ mod tests {
             (vec![user("")], "message 1 has an empty or blank text; expected it to be left out"),
             (vec![user("a"), says(" \n")], "message 2 has an empty or blank text; expected it to be left out"),
             (vec![user("a"), system("")], "message 2 has an empty or blank text; expected it to be left out"),
-            (vec![user("a"), calls(&[""]), result("")], "message 2 has a call of \"t\" without an id"),
+            (
+                vec![user("a"), calls(&[""]), result("")],
+                "message 2 calls \"t\" with the id \"\"; expected one that no call before it has, and not empty",
+            ),
             (
                 vec![user("a"), calls(&["1"]), result("1"), calls(&["1"]), result("1")],
-                "message 4 calls with the id 1, which an earlier call has; expected unique ids",
+                "message 4 calls \"t\" with the id \"1\"; expected one that no call before it has, and not empty",
             ),
             (
                 vec![user("a"), calls(&["1"])],

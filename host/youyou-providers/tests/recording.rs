@@ -112,6 +112,8 @@ async fn record(provider: Arc<ReplayProvider>, requests: &[ChatRequest]) -> (Vec
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Y3.2-2: script → replay → recorder → script' → replay: the same events, at the same times.
     #[test]
     fn a_recording_plays_back_what_was_heard(replies in prop::collection::vec(steps(), 1..4)) {

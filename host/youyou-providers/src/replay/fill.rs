@@ -13,8 +13,8 @@ impl Fill {
     pub(super) fn new(request: &ChatRequest, rest: &str) -> Self {
         let (user, result) = latest(request);
         Self([
-            ("{last_user_text}", user.to_owned()),
-            ("{last_tool_result}", result.to_owned()),
+            ("{last_user_text}", user.unwrap_or_default().to_owned()),
+            ("{last_tool_result}", result.unwrap_or_default().to_owned()),
             ("{rest}", rest.trim().to_owned()),
         ])
     }

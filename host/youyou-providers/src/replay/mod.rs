@@ -10,5 +10,4 @@ pub use provider::ReplayProvider;
 pub use read::ScriptError;
 pub(crate) use script::ScriptFile;
 pub use script::{Reply, Script, Step};
-pub(crate) use when::LastMessage;
-pub use when::{Last, ResultMatch, UserMatch, When};
+pub use when::When;

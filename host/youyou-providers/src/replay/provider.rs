@@ -1,7 +1,6 @@
 //! The provider that plays a script.
 
 use std::{
-    fmt::Write as _,
     mem,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -14,8 +13,8 @@ use youyou_api::{
 
 use super::{
     fill::Fill,
-    script::{Played, Script, Step},
-    when::LastMessage,
+    script::{Played, Reply, Script, Step},
+    when::When,
 };
 use crate::strict::check_request;
 
@@ -118,7 +117,8 @@ impl Tape {
     fn take(&self, request: &ChatRequest) -> Result<Saying, ProviderError> {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, (reply, said)) in self.script.replies.iter().zip(said.iter_mut()).enumerate() {
-            if *said {
+            let listed = |name: &String| request.tools.iter().any(|tool| tool.name.as_str() == name);
+            if *said || !reply.tool_listed.as_ref().is_none_or(listed) {
                 continue;
             }
             if let Some(rest) = reply.when.fits(request) {
@@ -132,22 +132,31 @@ impl Tape {
 
     fn nothing_fits(&self, request: &ChatRequest, said: &[bool]) -> ProviderError {
         const SHOWN: usize = 5;
-        let name = &self.script.name;
-        let mut message = format!("no reply of {name} fits: the last message is {}; ", LastMessage::of(request));
         let left = self.script.replies.iter().zip(said).enumerate().filter(|(_, (_, said))| !**said);
-        let left: Vec<_> = left.map(|(index, (reply, _))| format!("{} ({})", index + 1, reply.when)).collect();
-        if left.is_empty() {
-            message.push_str("no reply is left");
-        } else {
-            let shown = left.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>();
-            let _ = write!(message, "replies left: {}", shown.join(", "));
-            if left.len() > SHOWN {
-                let _ = write!(message, " and {} more", left.len() - SHOWN);
-            }
-        }
-        message.push_str(". Add a reply that fits, or mark one with `repeat: true`");
+        let left = left.map(|(index, (reply, _))| format!("{} {}", index + 1, shown(reply)));
+        let message = format!(
+            "no reply of {} fits: the last message is {}; the next replies left are: {}. Add a reply that fits, or mark \
+             one with `repeat: true`",
+            self.script.name,
+            shown(&Reply::default().when(When::exactly(request))),
+            Some(left.take(SHOWN).collect::<Vec<_>>().join(", "))
+                .filter(|l| !l.is_empty())
+                .as_deref()
+                .unwrap_or("none")
+        );
         ProviderError::new(ProviderErrorKind::InvalidRequest, message)
     }
+}
+
+/// What a reply asks of a request, as it stands in a script; cut where it is too long for a message.
+fn shown(reply: &Reply) -> String {
+    const LONGEST: usize = 200;
+    let mut shown = serde_json::to_string(&reply.when).unwrap_or_default();
+    if let Some((end, _)) = shown.char_indices().nth(LONGEST) {
+        shown.truncate(end);
+        shown.push('…');
+    }
+    shown + &reply.tool_listed.iter().map(|name| format!(" with the tool {name:?}")).collect::<String>()
 }
 
 /// One stream.
@@ -306,7 +315,7 @@ replies:
   - { when: { user: { contains: ONE } }, repeat: true, say: [{ text: piece }] }
   - { when: { tool_result: { tool_name: t, contains: b, is_error: true } }, say: [{ text: failure }] }
   - { when: { tool_result: { is: abc } }, say: [{ text: result }] }
-  - { when: { tool_listed: nowhere }, say: [{ text: never }] }
+  - { tool_listed: nowhere, say: [{ text: never }] }
   - say: [{ text: any }]
 "#;
         let provider = ReplayProvider::new(script(yaml));
@@ -334,9 +343,9 @@ replies:
 
     #[tokio::test]
     async fn a_request_that_nothing_fits_is_told_what_is_left() {
-        let yaml = "replies: [{ when: { user: { is: one } }, say: [] }, { when: { tool_result: {} }, say: [] }]";
+        let yaml = "replies: [{ when: { user: { is: one } }, say: [] }, { when: { tool_result: {} }, tool_listed: t, say: [] }]";
         let provider = ReplayProvider::new(script(yaml));
-        insta::assert_snapshot!(said(&provider, user("two")).await, @r#"invalid_request: no reply of test.yaml fits: the last message is the user's "two"; replies left: 1 (a user's message that is "one"), 2 (a result). Add a reply that fits, or mark one with `repeat: true`"#);
+        insta::assert_snapshot!(said(&provider, user("two")).await, @r#"invalid_request: no reply of test.yaml fits: the last message is {"user":{"is":"two"}}; the next replies left are: 1 {"user":{"is":"one"}}, 2 {"tool_result":{}} with the tool "t". Add a reply that fits, or mark one with `repeat: true`"#);
         let mut other = user("one");
         other.model = youyou_api::ModelId::new("gpt");
         insta::assert_snapshot!(said(&provider, other).await, @r#"invalid_request: test.yaml has no model "gpt"; it has: replay"#);

@@ -134,10 +134,14 @@ fn invalid(file: &str, line: Option<usize>, column: Option<usize>, said: &str) -
     // The place stands in front already. JSON lines are read one by one, so their own line is always 1.
     let places = [line, Some(1)].map(|line| format!(" at line {} column {}", line.unwrap_or(0), column.unwrap_or(0)));
     let message = places.iter().fold(said.to_owned(), |said, place| said.replacen(place, "", 1));
-    let message = message.replace(
-        "invalid value: map, expected map with a single key",
-        "a step has exactly one key: write each step as an item of its own",
-    );
+    // The parser of values speaks of Rust's types here.
+    let message = match message.split_once("expected struct variant") {
+        Some((found, _)) => format!("{found}expected its keys in braces, such as `{{ key: value }}`"),
+        None => message.replace(
+            "invalid value: map, expected map with a single key",
+            "expected exactly one key, found none or several",
+        ),
+    };
     let hint = nearest(&message).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     ScriptError::Invalid { file: file.to_owned(), line, column, message: format!("{message}{hint}") }
 }
@@ -167,21 +171,21 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         insta::assert_snapshot!(yaml("replies:\n  - say:\n      - txet: hi\n"), @r#"s.yaml:3:9: replies[0].say[0]: unknown variant `txet`, expected one of `text`, `reasoning`, `signature`, `call`, `fragment`, `delay_ms`, `done`, `error`, `cut`; did you mean `text`?"#);
-        insta::assert_snapshot!(yaml("replies:\n  - say: []\n    repaet: true\n"), @r#"s.yaml:3:5: replies[0]: unknown field `repaet`, expected one of `when`, `repeat`, `template`, `say`; did you mean `repeat`?"#);
+        insta::assert_snapshot!(yaml("replies:\n  - say: []\n    repaet: true\n"), @r#"s.yaml:3:5: replies[0]: unknown field `repaet`, expected one of `when`, `tool_listed`, `repeat`, `template`, `say`; did you mean `repeat`?"#);
         insta::assert_snapshot!(yaml("modles: []\n"), @r#"s.yaml:1:1: unknown field `modles`, expected one of `version`, `provider`, `models`, `replies`; did you mean `models`?"#);
         insta::assert_snapshot!(yaml("replies:\n- say:\n  - call: {tool_name: x, argument: {}}\n"), @r#"s.yaml:3:26: replies[0].say[0].call: unknown field `argument`, expected one of `call_id`, `tool_name`, `arguments`; did you mean `arguments`?"#);
         insta::assert_snapshot!(yaml("replies:\n- say:\n  - done: {usage: {input_token: 1}}\n"), @r#"s.yaml:3:20: replies[0].say[0].done.usage: unknown field `input_token`, expected `input_tokens` or `output_tokens`; did you mean `input_tokens`?"#);
-        insta::assert_snapshot!(jsonl(b"{\"version\":1}\n\n{\"say\":[{\"text\":\"a\"}],\"wehn\":{}}\n"), @r#"s.jsonl:3:28: unknown field `wehn`, expected one of `when`, `repeat`, `template`, `say`; did you mean `when`?"#);
+        insta::assert_snapshot!(jsonl(b"{\"version\":1}\n\n{\"say\":[{\"text\":\"a\"}],\"wehn\":{}}\n"), @r#"s.jsonl:3:28: unknown field `wehn`, expected one of `when`, `tool_listed`, `repeat`, `template`, `say`; did you mean `when`?"#);
     }
 
     #[test]
     fn a_value_of_the_wrong_kind_is_refused_with_its_place_and_what_was_expected() {
-        insta::assert_snapshot!(yaml("replies:\n  - when: { user: hello }\n    say: []\n"), @r#"s.yaml:2:19: replies[0].when.user: invalid type: string "hello", expected `is` or `contains` in braces"#);
-        insta::assert_snapshot!(yaml("replies:\n  - when: { user: {}, tool_result: {} }\n    say: []\n"), @r#"s.yaml:2:5: replies[0]: `when` has both `user` and `tool_result`, and no last message is both: keep one"#);
-        insta::assert_snapshot!(yaml("replies:\n  - say: [{ text: a, reasoning: b }]\n"), @r#"s.yaml:2:11: replies[0].say[0]: a step has exactly one key: write each step as an item of its own"#);
+        insta::assert_snapshot!(yaml("replies:\n  - when: { user: hello }\n    say: []\n"), @r#"s.yaml:2:19: replies[0].when.user: invalid type: string "hello", expected its keys in braces, such as `{ key: value }`"#);
+        insta::assert_snapshot!(yaml("replies:\n  - when: { user: {}, tool_result: {} }\n    say: []\n"), @r#"s.yaml:2:11: replies[0].when: expected exactly one key, found none or several"#);
+        insta::assert_snapshot!(yaml("replies:\n  - say: [{ text: a, reasoning: b }]\n"), @r#"s.yaml:2:11: replies[0].say[0]: expected exactly one key, found none or several"#);
         insta::assert_snapshot!(yaml("replies:\n  - say: [{ done: {} }, { text: a }]\n"), @r#"s.yaml:2:5: replies[0]: step 1 ends the reply, so nothing may follow it; start another reply, or move it to the end"#);
         insta::assert_snapshot!(yaml("replies:\n  - say: [{ error: { kind: ratelimit } }]\n"), @r#"s.yaml:2:28: replies[0].say[0].error.kind: unknown variant `ratelimit`, expected one of `context_length`, `rate_limit`, `overloaded`, `network`, `auth`, `invalid_request`, `unsupported_content`, `other`; did you mean `rate_limit`?"#);
-        insta::assert_snapshot!(yaml("replies:\n  - when: {}\n"), @r#"s.yaml:2:5: replies[0]: missing field `say`"#);
+        insta::assert_snapshot!(yaml("replies:\n  - repeat: true\n"), @r#"s.yaml:2:5: replies[0]: missing field `say`"#);
         insta::assert_snapshot!(yaml("version: 2\n"), @r#"s.yaml:1:1: `version` is 2, and only 1 is known"#);
         insta::assert_snapshot!(yaml("replies: [\n"), @r#"s.yaml:2:1: did not find expected node content, while parsing a flow node"#);
         insta::assert_snapshot!(yaml("hello"), @r#"s.yaml:1:1: invalid type: string "hello", expected a script: `version`, `provider`, `models`, `replies`"#);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
+use serde_yaml::with::singleton_map_recursive;
 use youyou_api::{
     CallId, Capabilities, ChatEvent, ModelId, ModelInfo, ProviderError, ProviderErrorKind, ProviderId, StopReason,
     ToolCall, Usage,
@@ -34,11 +35,14 @@ impl Script {
 
 /// What is said to one request. A request gets the first reply that is left and whose [`When`] fits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a reply: `when`, `say`, `repeat`, `template`")]
+#[serde(deny_unknown_fields, expecting = "a reply: `when`, `tool_listed`, `repeat`, `template`, `say`")]
 pub struct Reply {
     /// Which requests it answers.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default", deserialize_with = "singleton_map_recursive::deserialize")]
     pub when: When,
+    /// A tool that the request must list besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_listed: Option<String>,
     /// Whether it is left in place once it has been said.
     #[serde(default, skip_serializing_if = "is_default")]
     pub repeat: bool,
@@ -348,7 +352,7 @@ fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> 
 
 /// The steps of a reply, each a map with one key, in YAML too; nothing follows the step that ends it.
 fn steps<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Step>, D::Error> {
-    let steps: Vec<Step> = serde_yaml::with::singleton_map_recursive::deserialize(deserializer)?;
+    let steps: Vec<Step> = singleton_map_recursive::deserialize(deserializer)?;
     match steps.iter().position(Step::ends) {
         Some(end) if end + 1 < steps.len() => Err(D::Error::custom(format!(
             "step {} ends the reply, so nothing may follow it; start another reply, or move it to the end",
