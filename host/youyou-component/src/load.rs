@@ -4,7 +4,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, PoisonError, TryLockError, Weak},
     time::Instant,
 };
 
@@ -105,13 +105,17 @@ impl Loader {
     /// The slot of `key`, after forgetting those whose component nobody holds any more.
     fn slot(&self, key: &CacheKey) -> Arc<Slot> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        slots.retain(|_, slot| {
-            Arc::strong_count(slot) > 1
-                || slot
-                    .try_lock()
-                    .map_or(true, |in_use: std::sync::MutexGuard<'_, Weak<Loaded>>| in_use.strong_count() > 0)
-        });
+        slots.retain(|_, slot| Arc::strong_count(slot) > 1 || is_in_use(slot));
         Arc::clone(slots.entry(key.clone()).or_default())
+    }
+}
+
+/// Whether somebody holds what was loaded; a slot that is being loaded is in use too.
+fn is_in_use(slot: &Slot) -> bool {
+    match slot.try_lock() {
+        Ok(loaded) => loaded.strong_count() > 0,
+        Err(TryLockError::WouldBlock) => true,
+        Err(TryLockError::Poisoned(_)) => false,
     }
 }
 

@@ -145,26 +145,35 @@ impl GuestLog {
 
     /// Ends a call: passes on lines without an end, and says once how much was dropped.
     pub(crate) fn finish(&self) {
-        let mut state = self.state();
+        self.state().finish();
+    }
+}
+
+/// A call that was dropped half-way ends here.
+impl Drop for LogState {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl LogState {
+    fn finish(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
-            if !state.waiting(stream).is_empty() {
-                state.end_line(stream);
+            if !self.waiting(stream).is_empty() {
+                self.end_line(stream);
             }
         }
-        let Dropped { lines, bytes } = std::mem::take(&mut state.dropped);
+        let Dropped { lines, bytes } = std::mem::take(&mut self.dropped);
         if lines > 0 {
-            let tool = &*state.tool;
             tracing::warn!(
                 target: TARGET,
-                tool,
+                tool = &*self.tool,
                 "{lines} more lines ({bytes} bytes) were dropped: one call may write {LINES_PER_CALL} lines or {} KiB",
                 BYTES_PER_CALL / 1024
             );
         }
     }
-}
 
-impl LogState {
     /// Whether the budget covers `line`. Once a line was dropped all later ones are, so that what is kept has no holes.
     fn spend(&mut self, line: &str) -> bool {
         let bytes = line.len() as u64;

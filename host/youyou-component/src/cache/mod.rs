@@ -64,12 +64,11 @@ impl Cache {
         })
     }
 
-    /// Removes every entry, and what was left of unfinished ones. Components that are in use stay usable.
+    /// Removes every entry, and what was left of unfinished ones, and returns what was there. Components that are in
+    /// use stay usable.
     ///
     /// # Errors
     /// When the directory cannot be read or an entry cannot be removed.
-    ///
-    /// Returns what was there.
     pub fn clear(&self) -> io::Result<CacheInfo> {
         let info = self.info()?;
         if let Some(dir) = &self.dir {

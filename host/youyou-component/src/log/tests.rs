@@ -85,7 +85,7 @@ fn a_guest_that_says_too_much_is_cut_off_and_counted() {
         log.finish();
         log.finish();
     });
-    assert_eq!(lines.len() as u64, LINES_PER_CALL + 1);
+    assert_eq!(lines.len() as u64, LINES_PER_CALL + 1, "said once, and not again when the log is dropped");
     let last = lines.last().expect("a line");
     assert!(last.starts_with("WARN message=8 more lines (36 bytes) were dropped"), "{last}");
 }

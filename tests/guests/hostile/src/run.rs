@@ -84,6 +84,10 @@ impl Guest for Hostile {
                 Value::from(input.tool_name),
                 input.arguments
             ))),
+            "read-then-panic" => {
+                let read = std::fs::read_to_string(arguments.text("path"));
+                panic!("cannot work without the file: {read:?}");
+            }
             mode => reach::attempt(mode, &arguments)
                 .map(|result| result.map_or_else(|error| ToolOutput { is_error: true, ..text(error) }, text))
                 .ok_or_else(|| GuestError { code: "UNKNOWN_MODE".to_owned(), message: format!("no mode {mode:?}") }),
