@@ -1,7 +1,7 @@
 //! The path of a tool call (DESIGN: resolve → validate → before → execute → cap → after → result).
 //!
 //! Read in this order: [`catalog`] (which tools there are), [`dispatcher`] (one call, phase by phase), [`batch`] (many
-//! calls, and what may run at once), then the phases' own files: [`arguments`], [`execute`], [`output`], and [`chain`],
+//! calls, and what may run at once), then the phases' own files: [`arguments`], `execute`, [`output`], and [`chain`],
 //! the seam where hooks take part.
 
 pub mod arguments;
@@ -10,7 +10,7 @@ pub mod catalog;
 pub mod chain;
 pub mod dispatcher;
 mod execute;
-mod nearest;
+pub(crate) mod nearest;
 pub mod output;
 
 pub use batch::Batch;

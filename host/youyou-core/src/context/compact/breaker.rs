@@ -14,7 +14,7 @@ impl Breaker {
     /// Notes a round and what the context took before and after it, in tokens by one yardstick
     /// ([`estimate_messages`](super::estimate_messages), or [`estimate_request`](super::estimate_request) where the
     /// provider had reported nothing before). A round that found nothing to do has the same figure twice.
-    pub fn record(&mut self, before: u64, after: u64) {
+    pub fn round(&mut self, before: u64, after: u64) {
         let useful = u128::from(after) * 10 <= u128::from(before) * 9 && after < before;
         self.useless = if useful { 0 } else { self.useless.saturating_add(1) };
     }
@@ -33,10 +33,10 @@ mod tests {
     fn three_useless_rounds_in_a_row_trip_the_breaker() {
         let mut breaker = Breaker::default();
         for (before, after) in [(100, 91), (0, 0)] {
-            breaker.record(before, after);
+            breaker.round(before, after);
             assert!(!breaker.is_tripped());
         }
-        breaker.record(100, 120);
+        breaker.round(100, 120);
         assert!(breaker.is_tripped());
     }
 
@@ -44,12 +44,12 @@ mod tests {
     fn a_useful_round_resets_it() {
         let mut breaker = Breaker::default();
         for (before, after) in [(100, 99), (100, 99), (100, 90), (100, 99), (100, 99)] {
-            breaker.record(before, after);
+            breaker.round(before, after);
             assert!(!breaker.is_tripped());
         }
-        breaker.record(u64::MAX, u64::MAX);
+        breaker.round(u64::MAX, u64::MAX);
         assert!(breaker.is_tripped());
-        breaker.record(u64::MAX, 0);
+        breaker.round(u64::MAX, 0);
         assert!(!breaker.is_tripped());
     }
 }
