@@ -286,7 +286,8 @@ async fn a_tool_past_its_deadline_is_told_then_dropped() {
             async move {
                 context.cancel.cancelled().await;
                 log.push("told");
-                Err(Error::new(ErrorCode::RequestCancelled, "stopped").with_detail("stdout", "part").into())
+                let error = Error::new(ErrorCode::RequestCancelled, "stopped").with_kind("CANCELLED");
+                Err(error.with_detail("stdout", "part").into())
             }
         })
         .with("stubborn", move |_, _| {
@@ -299,8 +300,8 @@ async fn a_tool_past_its_deadline_is_told_then_dropped() {
         .dispatcher()
         .with_timeout(Duration::from_millis(700));
     let error = dispatch(&dispatcher, "polite", "{}").await.error.expect("timed out");
-    assert_eq!((error.code, error.kind()), (ErrorCode::ToolTimeout, None));
-    assert_eq!(error.details["stdout"], "part");
+    assert_eq!((error.code, error.kind()), (ErrorCode::ToolTimeout, Some("LIMIT_TIME")));
+    assert_eq!((&error.details["stdout"], &error.details["timeout_ms"]), (&json!("part"), &json!(500)));
     assert!(
         error.message.starts_with("tool \"polite\" was stopped after 500 ms, its time limit; `timeout_ms`"),
         "{error}"
@@ -309,6 +310,21 @@ async fn a_tool_past_its_deadline_is_told_then_dropped() {
     assert_eq!((error.code, error.kind()), (ErrorCode::ToolTimeout, Some("LIMIT_TIME")));
     assert_eq!(error.details["timeout_ms"], 700);
     assert_eq!(log.lines(), ["told", "dropped"]);
+}
+
+/// Y4.4-2: a handler that keeps its own deadline may take a moment to end what it runs, and says itself how it ended.
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_keeps_its_deadline_is_not_told_that_it_was_cancelled() {
+    let dispatcher = Tools::default()
+        .with("punctual", |_, context| async move {
+            tokio::time::sleep_until(context.deadline.at().into()).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let code = if context.cancel.is_cancelled() { ErrorCode::RequestCancelled } else { ErrorCode::ToolTimeout };
+            Err(Error::new(code, "in its own words").into())
+        })
+        .dispatcher();
+    let error = dispatch(&dispatcher, "punctual", "{}").await.error.expect("timed out");
+    assert_eq!((error.code, &*error.message), (ErrorCode::ToolTimeout, "in its own words"));
 }
 
 /// D-27: a cancel reaches every running call; one that does not stop is given up, its effect unknown.

@@ -18,6 +18,10 @@ use super::dispatcher::CallScope;
 /// script's own grace between its two signals. After that its future is dropped (D-60).
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 
+/// How long past its deadline a handler may take to end by itself before it is told to stop: whoever keeps the deadline
+/// explains best what it stopped.
+const HEAD_START: Duration = Duration::from_millis(100);
+
 /// What came of running a handler.
 pub(super) struct Executed {
     pub(super) answer: Result<ToolOutput, ToolFailure>,
@@ -34,7 +38,7 @@ pub(super) async fn execute(
     let started = Instant::now();
     let deadline = Deadline::after(timeout);
     let name = input.tool_name.clone();
-    // Its own token: at the deadline this call is cancelled, and no other.
+    // Its own token: past the deadline this call is cancelled, and no other.
     let cancel = scope.cancel.child_token();
     let context = CallContext {
         cancel: cancel.clone(),
@@ -62,13 +66,13 @@ async fn within<F: Future>(call: F, cancel: &CancellationToken, deadline: Deadli
     tokio::select! {
         biased;
         answer = &mut call => return Some(answer),
-        () = tokio::time::sleep_until(deadline.at().into()) => cancel.cancel(),
+        () = tokio::time::sleep_until((deadline.at() + HEAD_START).into()) => cancel.cancel(),
         () = cancel.cancelled() => {}
     }
     tokio::time::timeout(GRACE, call).await.ok()
 }
 
-/// A handler that is told to stop at its deadline may report that it was cancelled; to the reader it timed out.
+/// A handler that is told to stop past its deadline may report that it was cancelled; to the reader it timed out.
 fn late(failure: ToolFailure, name: &str, scope: &CallScope, deadline: Deadline) -> ToolFailure {
     match failure {
         ToolFailure::ForModel(mut error)
@@ -78,6 +82,7 @@ fn late(failure: ToolFailure, name: &str, scope: &CallScope, deadline: Deadline)
             error.code = timeout.code;
             error.message = timeout.message;
             error.retryable = timeout.retryable;
+            error.details.extend(*timeout.details);
             error.into()
         }
         other @ (ToolFailure::ForModel(_) | ToolFailure::Fatal(_)) => other,
