@@ -1,10 +1,24 @@
-//! The agent core: [`context`] (what a conversation holds and what of it is sent) and [`tools`] (the path of a tool call
-//! from the model's request to its result).
+//! The agent core: everything between a message of the user and the answer, and nothing that touches the outside.
+//!
+//! Read in this order: [`agent`] (the models, and the one session that may run), [`session`] (what a host holds),
+//! [`turn`] (the loop: ask, run the tools, ask again), [`context`] (what a conversation holds and what of it is sent),
+//! [`prompt`] and [`skills`] (what else is sent), [`tools`] (the path of a tool call), [`events`] (what the host is
+//! told).
 //!
 //! The core knows neither scripts nor components: a tool is a [`ToolHandler`](youyou_api::ToolHandler). It opens no
 //! file, starts no process and speaks to no network.
 
+pub mod agent;
 pub mod context;
+pub mod events;
 mod panic;
+pub mod prompt;
+pub mod session;
+pub mod skills;
 mod tagged;
 pub mod tools;
+pub mod turn;
+
+pub use agent::{Agent, AgentConfig, AgentParts, Definitions, MissingTools, Snapshot};
+pub use events::TurnEvents;
+pub use session::{Session, SessionOptions};

@@ -1,0 +1,316 @@
+//! The agent: the models it may ask, and the one session that may run (Y1-4, Y6).
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    time::Duration,
+};
+
+use youyou_api::{Error, ErrorCode, ModelId, ModelInfo, ModelProvider, SessionId};
+
+use crate::{
+    prompt::{self, Environment, PromptParts, SourcedText, SystemPrompt},
+    session::{
+        AttachmentReader, Session, SessionOptions,
+        handle::{Place, SessionParts, WeakSession},
+    },
+    skills::{self, SkillCatalog},
+    tools::{DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolCatalog},
+    turn::{Compaction, TurnEnv},
+};
+
+/// What an agent is told once, when it is built.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentConfig {
+    /// The first section of the system prompt (Y4.3-1).
+    pub base_instructions: String,
+    /// The model of a session that names none (D-44).
+    pub default_model: Option<ModelId>,
+    /// How long a tool call may take when the tool does not say.
+    pub tool_timeout: Duration,
+    /// Tool calls in one turn (Y4.1-5).
+    pub max_tool_calls_per_turn: u32,
+    /// Part of the model's window past which the context is made shorter, in (0, 1].
+    pub compact_threshold: f64,
+    /// Who writes summaries; the session's model without it.
+    pub compact_model: Option<ModelId>,
+    /// What to tell them; the usual without it.
+    pub compact_prompt: Option<String>,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self {
+            base_instructions: "You are a helpful agent. Use the tools you are given where they help, and say plainly \
+                                what you did and what you could not do."
+                .to_owned(),
+            default_model: None,
+            tool_timeout: DEFAULT_TOOL_TIMEOUT,
+            max_tool_calls_per_turn: 50,
+            compact_threshold: 0.8,
+            compact_model: None,
+            compact_prompt: None,
+        }
+    }
+}
+
+/// What the folders and the code hold at one moment.
+#[derive(Default)]
+pub struct Snapshot {
+    /// The tools of every level, merged.
+    pub tools: ToolCatalog,
+    /// The skills of every level, merged.
+    pub skills: SkillCatalog,
+    /// The user's instructions for every project.
+    pub global_instructions: Option<SourcedText>,
+    /// The project's own.
+    pub project_instructions: Option<SourcedText>,
+    /// Who the agent is to be.
+    pub personality: Option<SourcedText>,
+}
+
+/// Reads the folders anew: once at build, and again for every session (Y2-1, D-45).
+pub trait Definitions: Send + Sync {
+    /// What they hold now; it may block.
+    ///
+    /// # Errors
+    /// `NAME_CONFLICT`, and whatever keeps the folders from being used as a whole.
+    fn scan(&self) -> Result<Snapshot, Error>;
+}
+
+/// What to do about a skill whose tool is missing (D-46).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MissingTools {
+    /// Fail.
+    #[default]
+    Refuse,
+    /// Go on without the skill, with a warning.
+    DropSkill,
+}
+
+/// What an agent is made of.
+pub struct AgentParts {
+    /// At least one.
+    pub providers: Vec<Arc<dyn ModelProvider>>,
+    /// Where tools, skills and instructions come from.
+    pub definitions: Arc<dyn Definitions>,
+    /// Reads what the user attaches; without it, nothing can be attached.
+    pub attachments: Option<Arc<dyn AttachmentReader>>,
+    /// What to do about skills whose tools are missing.
+    pub missing_tools: MissingTools,
+    /// The rest.
+    pub config: AgentConfig,
+    /// Where tools work, absolute.
+    pub cwd: Arc<Path>,
+    /// Names sessions; unique over all time and machines.
+    pub session_ids: Arc<dyn Fn() -> SessionId + Send + Sync>,
+    /// What the system prompt says of the surroundings, at the begin of a session (D-65).
+    pub environment: Arc<dyn Fn() -> Environment + Send + Sync>,
+}
+
+/// Models, tools, skills and instructions, ready for a session. A clone is the same agent.
+#[derive(Clone)]
+pub struct Agent(Arc<Inner>);
+
+/// Every model, with who serves it.
+type Models = HashMap<ModelId, (ModelInfo, Arc<dyn ModelProvider>)>;
+
+struct Inner {
+    parts: AgentParts,
+    models: Models,
+    /// Whether the one place for a session is taken.
+    taken: Arc<AtomicBool>,
+    current: Mutex<Current>,
+}
+
+/// The session that runs, if any; or the end of the agent.
+enum Current {
+    Session(WeakSession),
+    None,
+    ShutDown,
+}
+
+impl Agent {
+    /// Checks the parts against each other (Y6.1-1).
+    ///
+    /// # Errors
+    /// `NO_MODEL_PROVIDER`; `NAME_CONFLICT` for a provider or model id that comes twice (D-47);
+    /// `SKILL_DEPENDENCY_NOT_MET`; those of [`Definitions::scan`].
+    pub fn new(parts: AgentParts) -> Result<Self, Error> {
+        let models = models(&parts.providers)?;
+        let inner = Inner { parts, models, taken: Arc::default(), current: Mutex::new(Current::None) };
+        inner.snapshot()?;
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Every model, in the order of registration.
+    pub fn models(&self) -> impl Iterator<Item = &ModelInfo> {
+        self.0.parts.providers.iter().flat_map(|provider| provider.models())
+    }
+
+    /// Starts a session over what the folders hold now.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` while another one runs; `MODEL_NOT_SUPPORTED` (D-44); those of [`new`](Self::new), after which
+    /// the agent is as before (D-45); `INVALID_INPUT` after [`shutdown`](Self::shutdown).
+    pub async fn new_session(&self, options: SessionOptions) -> Result<Session, Error> {
+        let inner = &self.0;
+        if matches!(*inner.current(), Current::ShutDown) {
+            return Err(Error::new(ErrorCode::InvalidInput, "the agent has been shut down; build another one"));
+        }
+        let place = Place::take(&inner.taken).ok_or_else(|| {
+            Error::new(
+                ErrorCode::SessionBusy,
+                "this agent's session is still running; close it before starting another",
+            )
+        })?;
+        let (model, provider) = inner.model(options.model.as_ref().or(inner.parts.config.default_model.as_ref()))?;
+        let scanning = inner.clone();
+        let snapshot = tokio::task::spawn_blocking(move || scanning.snapshot()).await.unwrap_or_else(|error| {
+            Err(Error::new(ErrorCode::DefinitionInvalid, format!("the folders could not be read: {error}")))
+        })?;
+        let prompt = inner.prompt(&snapshot, options.base_instructions.as_deref());
+        let env = inner.env(snapshot.tools, &prompt, model, provider, &options)?;
+        let attachments = inner.parts.attachments.clone();
+        let session = Session::new(SessionParts { env, prompt, skills: snapshot.skills, attachments, place });
+        *inner.current() = Current::Session(session.downgrade());
+        Ok(session)
+    }
+
+    /// Closes the session that runs, if any, and accepts no further one (Y6.3-1). Twice is fine.
+    pub async fn shutdown(&self) {
+        let last = std::mem::replace(&mut *self.0.current(), Current::ShutDown);
+        if let Current::Session(session) = last
+            && let Some(session) = session.upgrade()
+        {
+            session.close().await;
+        }
+    }
+
+    /// The system prompt that a session started now would have.
+    ///
+    /// # Errors
+    /// Those of [`Definitions::scan`].
+    pub fn prompt(&self, options: &SessionOptions) -> Result<SystemPrompt, Error> {
+        Ok(self.0.prompt(&self.0.snapshot()?, options.base_instructions.as_deref()))
+    }
+}
+
+impl Inner {
+    fn current(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the folders, and checks the skills against the tools.
+    fn snapshot(&self) -> Result<Snapshot, Error> {
+        let mut snapshot = self.parts.definitions.scan()?;
+        let missing = snapshot.skills.check_dependencies(&snapshot.tools);
+        match self.parts.missing_tools {
+            MissingTools::Refuse if !missing.is_empty() => return Err(skills::dependency_error(&missing)),
+            MissingTools::Refuse => {}
+            MissingTools::DropSkill => {
+                for missing in &missing {
+                    tracing::warn!("the skill /{} is left out: {}", missing.skill, missing.why.message);
+                }
+                snapshot.skills.skip_unmet(&missing);
+            }
+        }
+        Ok(snapshot)
+    }
+
+    /// The model of that id; without one, the only model there is (D-44).
+    fn model(&self, wanted: Option<&ModelId>) -> Result<(ModelInfo, Arc<dyn ModelProvider>), Error> {
+        let unsupported = |message: String| Error::new(ErrorCode::ModelNotSupported, message);
+        let known = || {
+            let ids = self.parts.providers.iter().flat_map(|provider| provider.models());
+            ids.map(|model| model.id.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        match wanted {
+            Some(id) => self.models.get(id).cloned().ok_or_else(|| {
+                unsupported(format!("no provider serves the model {:?}; there are: {}", id.as_str(), known()))
+            }),
+            None if self.models.len() == 1 => {
+                let only = self.models.values().next().cloned();
+                only.ok_or_else(|| unsupported("no provider serves any model".to_owned()))
+            }
+            None => {
+                Err(unsupported(format!("no model was named, and there is no `default_model`; there are: {}", known())))
+            }
+        }
+    }
+
+    fn prompt(&self, snapshot: &Snapshot, base: Option<&str>) -> SystemPrompt {
+        let built_in =
+            || SourcedText { text: self.parts.config.base_instructions.clone(), source: "configured".into() };
+        let chosen = |text: &str| SourcedText { text: text.to_owned(), source: "chosen for this session".into() };
+        prompt::build(PromptParts {
+            base: Some(base.map_or_else(built_in, chosen)),
+            global: snapshot.global_instructions.clone(),
+            project: snapshot.project_instructions.clone(),
+            soul: snapshot.personality.clone(),
+            tools: &snapshot.tools,
+            skills: &snapshot.skills,
+            environment: &(self.parts.environment)(),
+        })
+    }
+
+    fn env(
+        &self,
+        tools: ToolCatalog,
+        prompt: &SystemPrompt,
+        model: ModelInfo,
+        provider: Arc<dyn ModelProvider>,
+        options: &SessionOptions,
+    ) -> Result<TurnEnv, Error> {
+        let config = &self.parts.config;
+        let (summary_model, summary_provider) = match &config.compact_model {
+            Some(id) => self.model(Some(id))?,
+            None => (model.clone(), provider.clone()),
+        };
+        let specs = tools.iter().map(|(_, entry)| entry.handler().spec().clone()).collect();
+        Ok(TurnEnv {
+            session_id: (self.parts.session_ids)(),
+            cwd: self.parts.cwd.clone(),
+            provider,
+            model,
+            system: prompt.render(),
+            tools: specs,
+            dispatcher: Dispatcher::new(Arc::new(tools)).with_timeout(config.tool_timeout),
+            sampling: options.sampling,
+            max_tool_calls: config.max_tool_calls_per_turn,
+            compaction: Compaction {
+                threshold: config.compact_threshold,
+                provider: summary_provider,
+                model: summary_model,
+                prompt: config.compact_prompt.clone(),
+            },
+        })
+    }
+}
+
+/// Every model by its id, each served by one provider (Y3.1-3).
+fn models(providers: &[Arc<dyn ModelProvider>]) -> Result<Models, Error> {
+    if providers.is_empty() {
+        let message = "no model provider is registered; an agent needs at least one";
+        return Err(Error::new(ErrorCode::NoModelProvider, message));
+    }
+    let conflict = |message: String| Error::new(ErrorCode::NameConflict, message);
+    let mut models = HashMap::new();
+    for (index, provider) in providers.iter().enumerate() {
+        let id = provider.id();
+        if providers[..index].iter().any(|earlier| earlier.id() == id) {
+            return Err(conflict(format!("two model providers have the id {:?}", id.as_str())));
+        }
+        for model in provider.models() {
+            if models.insert(model.id.clone(), (model.clone(), provider.clone())).is_some() {
+                return Err(conflict(format!(
+                    "the model {:?} is declared twice, the second time by the provider {:?}",
+                    model.id.as_str(),
+                    id.as_str()
+                )));
+            }
+        }
+    }
+    Ok(models)
+}

@@ -1,0 +1,75 @@
+//! The envelope of events: who, when, and in which order.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use futures_util::Stream;
+use tokio::sync::mpsc;
+use youyou_api::{AgentEvent, AgentEventKind, SessionId, TurnId};
+
+/// Numbers the events of one session's run, from 1 and without gaps (Y7-1, D-30).
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EventClock(Arc<AtomicU64>);
+
+/// Sends the events of one turn. Nobody listening is fine: the turn goes on (D-32).
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    session_id: SessionId,
+    turn_id: TurnId,
+    clock: EventClock,
+    sender: mpsc::UnboundedSender<AgentEvent>,
+}
+
+impl Publisher {
+    /// A publisher and the stream that its events come out of.
+    pub(crate) fn new(session_id: SessionId, turn_id: TurnId, clock: EventClock) -> (Self, TurnEvents) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self { session_id, turn_id, clock, sender }, TurnEvents { receiver })
+    }
+
+    pub(crate) fn publish(&self, kind: AgentEventKind) {
+        // A number is taken and sent by one turn at a time: the order of numbers is the order of sending.
+        let sequence = self.clock.0.fetch_add(1, Ordering::Relaxed) + 1;
+        let timestamp = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let event = AgentEvent {
+            session_id: self.session_id.clone(),
+            turn_id: Some(self.turn_id.clone()),
+            timestamp: u64::try_from(timestamp.as_millis()).unwrap_or(u64::MAX),
+            sequence,
+            kind,
+        };
+        // Nobody listens any more: the turn goes on all the same.
+        let _unheard = self.sender.send(event);
+    }
+}
+
+/// What happens in one turn, as it happens. The last event is [`TurnComplete`](AgentEventKind::TurnComplete) or
+/// [`TurnCancelled`](AgentEventKind::TurnCancelled), after which the stream ends (Y7-3).
+///
+/// Events wait here until they are taken. Dropping the stream does not stop the turn (D-32).
+#[derive(Debug)]
+pub struct TurnEvents {
+    receiver: mpsc::UnboundedReceiver<AgentEvent>,
+}
+
+impl TurnEvents {
+    /// The next event; none after the last. Cancel-safe.
+    pub async fn next(&mut self) -> Option<AgentEvent> {
+        self.receiver.recv().await
+    }
+}
+
+impl Stream for TurnEvents {
+    type Item = AgentEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        self.receiver.poll_recv(cx)
+    }
+}

@@ -1,0 +1,94 @@
+//! From what the user sent to what enters the log; or a refusal, after which nothing of it is left (K-17).
+
+use std::sync::Arc;
+
+use youyou_api::{
+    AttachmentSource, Capabilities, Error, ErrorCode, ModelInfo, Part, ProviderError, ProviderErrorKind, UserMessage,
+};
+
+use crate::{
+    context::estimate,
+    skills::{self, Invocation, SkillCatalog},
+};
+
+/// Reads what the user attached. The core opens no file itself.
+pub trait AttachmentReader: Send + Sync {
+    /// Reads one attachment whole; it may block.
+    ///
+    /// # Errors
+    /// `FILE_TOO_LARGE`, `PATH_NOT_ALLOWED`, or `INVALID_INPUT` for what is no image or no text (D-73).
+    fn read(&self, source: &AttachmentSource) -> Result<Part, Error>;
+}
+
+/// The parts of a message: a skill's prompt, the text, the attachments (Y3.4-1, D-61, D-62, D-72).
+///
+/// # Errors
+/// `SKILL_NOT_FOUND`; those of the reader; `INVALID_INPUT` for an empty message; `PROVIDER_ERROR` of kind
+/// `unsupported_content` for what the model cannot take (Y8-1); `FILE_TOO_LARGE` for more than its window holds.
+pub(super) async fn accept(
+    message: UserMessage,
+    skills: &SkillCatalog,
+    model: &ModelInfo,
+    reader: Option<Arc<dyn AttachmentReader>>,
+) -> Result<Vec<Part>, Error> {
+    let mut parts = match skills::parse(&message.text) {
+        Invocation::Text(text) => text_part(&text),
+        Invocation::Skill { name, arguments } => {
+            let block = skills::inject(skills.resolve(name)?);
+            let mut parts = vec![Part::text(block)];
+            parts.extend(text_part(arguments));
+            parts
+        }
+    };
+    for part in read(message.attachments, reader).await? {
+        check(&part, model)?;
+        parts.push(part);
+    }
+    if parts.is_empty() {
+        return Err(Error::new(ErrorCode::InvalidInput, "the message is empty: write something or attach a file"));
+    }
+    Ok(parts)
+}
+
+fn text_part(text: &str) -> Vec<Part> {
+    if text.trim().is_empty() { Vec::new() } else { vec![Part::text(text)] }
+}
+
+async fn read(sources: Vec<AttachmentSource>, reader: Option<Arc<dyn AttachmentReader>>) -> Result<Vec<Part>, Error> {
+    if sources.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(reader) = reader else {
+        return Err(Error::new(ErrorCode::InvalidInput, "this agent has no reader for attachments"));
+    };
+    let reading = move || sources.iter().map(|source| reader.read(source)).collect();
+    tokio::task::spawn_blocking(reading).await.unwrap_or_else(|error| {
+        Err(Error::new(ErrorCode::InvalidInput, format!("the attachments could not be read: {error}")))
+    })
+}
+
+/// What no request could hold is refused before it is in the log, where it would spoil every later request.
+fn check(part: &Part, model: &ModelInfo) -> Result<(), Error> {
+    let Capabilities { vision, .. } = model.capabilities;
+    match part {
+        Part::Image(image) if !vision => {
+            let message = format!(
+                "the model {:?} cannot look at images; leave out {:?} or choose another model",
+                model.id.as_str(),
+                image.name
+            );
+            Err(ProviderError::new(ProviderErrorKind::UnsupportedContent, message).into())
+        }
+        Part::File(file) if estimate::part(part) > model.context_window => Err(Error::new(
+            ErrorCode::FileTooLarge,
+            format!(
+                "{:?} takes about {} tokens, and the model {:?} holds {} in all; attach less of it",
+                file.name,
+                estimate::part(part),
+                model.id.as_str(),
+                model.context_window
+            ),
+        )),
+        Part::Text { .. } | Part::Image(_) | Part::File(_) => Ok(()),
+    }
+}

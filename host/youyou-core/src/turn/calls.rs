@@ -1,0 +1,118 @@
+//! The tool calls of one step: which of them run, and how their results reach the log and the host.
+
+use std::sync::Arc;
+
+use youyou_api::{AgentEventKind, Error, ErrorCode, ToolCall};
+
+use super::run::Turn;
+use crate::{
+    context::{Entry, normal::NO_RESULT},
+    events::Publisher,
+    tools::{CallObserver, CallScope, ToolResult},
+};
+
+impl Turn<'_> {
+    /// Runs the calls of a step, as far as the turn's limit allows, and records one result for each (Y4.1-6).
+    ///
+    /// # Errors
+    /// `MAX_TOOL_CALLS_EXCEEDED` when some were over the limit (D-28); a fatal failure of a tool.
+    pub(super) async fn run_calls(&mut self, mut calls: Vec<ToolCall>) -> Result<(), Error> {
+        let notice = self.repeats.take(&calls);
+        let limit = self.env.max_tool_calls;
+        let left = limit.saturating_sub(self.calls_asked);
+        self.calls_asked = self.calls_asked.saturating_add(u32::try_from(calls.len()).unwrap_or(u32::MAX));
+        let over = calls.split_off(calls.len().min(left as usize));
+        let batch = self.env.dispatcher.dispatch_batch(calls, &self.scope()).await;
+        for result in batch.results {
+            self.record_result(result);
+        }
+        if let Some(fatal) = batch.fatal {
+            return Err(fatal);
+        }
+        let exceeded = || {
+            let message = format!("the limit of {limit} tool calls in one turn is reached; this call was not started");
+            Error::new(ErrorCode::MaxToolCallsExceeded, message)
+        };
+        for call in &over {
+            self.skip(call, exceeded());
+        }
+        if !over.is_empty() {
+            let message = format!("the model asked for more than {limit} tool calls in one turn");
+            return Err(Error::new(ErrorCode::MaxToolCallsExceeded, message).with_detail("limit", limit));
+        }
+        if let Some(text) = notice {
+            self.history.push(Entry::System { text });
+        }
+        Ok(())
+    }
+
+    /// Answers calls that will not be started, because the turn was cancelled or broke (D-24, D-25).
+    pub(super) fn skip_all(&mut self, calls: &[ToolCall], code: ErrorCode, message: &str) {
+        for call in calls {
+            self.skip(call, Error::new(code, message));
+        }
+    }
+
+    fn skip(&mut self, call: &ToolCall, error: Error) {
+        let observer = EventObserver(self.events.clone());
+        observer.started(call);
+        let result = ToolResult::not_started(call, error);
+        observer.ended(&result);
+        self.record_result(result);
+    }
+
+    /// Answers whatever a failure left open, so that the log is sound again (Y4.1-6).
+    pub(super) fn answer_open_calls(&mut self) {
+        for call in self.history.unanswered() {
+            self.history.push(Entry::ToolResult {
+                call_id: call.call_id,
+                tool_name: call.tool_name,
+                content: NO_RESULT.to_owned(),
+                is_error: true,
+                metadata: None,
+            });
+        }
+    }
+
+    fn record_result(&mut self, result: ToolResult) {
+        self.history.push(Entry::ToolResult {
+            call_id: result.call_id,
+            tool_name: result.tool_name,
+            content: result.output.content,
+            is_error: result.output.is_error,
+            metadata: result.output.metadata,
+        });
+    }
+
+    fn scope(&self) -> CallScope {
+        CallScope {
+            session: Some(self.env.session_id.clone()),
+            stop: self.control.stop().clone(),
+            cancel: self.control.kill().clone(),
+            observer: Some(Arc::new(EventObserver(self.events.clone()))),
+            ..CallScope::new(&*self.env.cwd)
+        }
+    }
+}
+
+/// Turns the begin and end of calls into events.
+#[derive(Debug)]
+struct EventObserver(Arc<Publisher>);
+
+impl CallObserver for EventObserver {
+    fn started(&self, call: &ToolCall) {
+        let ToolCall { call_id, tool_name, arguments } = call.clone();
+        self.0.publish(AgentEventKind::ToolCallStart { call_id, tool_name, arguments });
+    }
+
+    fn ended(&self, result: &ToolResult) {
+        self.0.publish(AgentEventKind::ToolCallEnd {
+            call_id: result.call_id.clone(),
+            tool_name: result.tool_name.clone(),
+            output: result.output.content.clone(),
+            duration_ms: u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX),
+            success: result.success(),
+            skipped: result.skipped(),
+        });
+    }
+}

@@ -1,0 +1,17 @@
+//! One turn: from the user's message until the model has nothing more to ask for (Y4.1).
+//!
+//! Read in this order: [`control`] (the states of a turn and how it is cancelled), `run` (the loop), `step` (one
+//! request to the model), `gather` (from a stream of pieces to one message), `retry`, `calls` (the tools of one step),
+//! `repeat` (a model that goes round in circles), `compaction`.
+
+mod calls;
+mod compaction;
+pub mod control;
+mod gather;
+mod repeat;
+mod retry;
+mod run;
+mod step;
+
+pub use control::TurnControl;
+pub(crate) use run::{Compaction, TurnEnv, run};

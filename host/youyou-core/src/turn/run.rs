@@ -1,0 +1,165 @@
+//! The loop of a turn: ask, run the tools, ask again, until the model asks for no more.
+
+use std::{panic::AssertUnwindSafe, path::Path, sync::Arc};
+
+use futures_util::FutureExt;
+use youyou_api::{
+    AgentEventKind, Error, ErrorCode, ModelInfo, ModelProvider, Sampling, SessionId, StopReason, ToolSpec, TurnStatus,
+    Usage,
+};
+
+use super::{
+    control::{Ended, TurnControl},
+    gather::Gathered,
+    repeat::RepeatDetector,
+    step::Answer,
+};
+use crate::{
+    context::{AssistantStatus, Entry, History, compact::Breaker},
+    events::Publisher,
+    tools::Dispatcher,
+};
+
+/// Follows a message that the user cut off (Y3.7-3).
+const CANCELLED_NOTICE: &str = "[此消息因用户取消而中断]";
+/// Follows a message that broke off by itself (D-26).
+const BROKEN_NOTICE: &str = "[此消息因异常中断]";
+
+/// What a session's turns have in common. Nothing in it changes while the session runs.
+pub(crate) struct TurnEnv {
+    pub(crate) session_id: SessionId,
+    pub(crate) cwd: Arc<Path>,
+    pub(crate) provider: Arc<dyn ModelProvider>,
+    pub(crate) model: ModelInfo,
+    pub(crate) system: String,
+    pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) dispatcher: Dispatcher,
+    pub(crate) sampling: Sampling,
+    /// Tool calls in one turn (Y4.1-5).
+    pub(crate) max_tool_calls: u32,
+    pub(crate) compaction: Compaction,
+}
+
+/// When and how the context is made shorter (Y4.2).
+pub(crate) struct Compaction {
+    /// Part of the window past which it is done.
+    pub(crate) threshold: f64,
+    /// Who writes the summary.
+    pub(crate) provider: Arc<dyn ModelProvider>,
+    pub(crate) model: ModelInfo,
+    /// What to tell them, if not the usual.
+    pub(crate) prompt: Option<String>,
+}
+
+/// One turn that runs.
+pub(crate) struct Turn<'a> {
+    pub(super) env: &'a TurnEnv,
+    pub(super) history: &'a mut History,
+    pub(super) breaker: &'a mut Breaker,
+    pub(super) control: &'a TurnControl,
+    pub(super) events: Arc<Publisher>,
+    pub(super) calls_asked: u32,
+    pub(super) repeats: RepeatDetector,
+}
+
+/// Runs a turn to its end, whatever happens in it, and publishes exactly one terminal event, last (D-21).
+pub(crate) async fn run(
+    env: &TurnEnv,
+    history: &mut History,
+    breaker: &mut Breaker,
+    control: &TurnControl,
+    events: Publisher,
+) {
+    let events = Arc::new(events);
+    let mut turn = Turn {
+        env,
+        history,
+        breaker,
+        control,
+        events: events.clone(),
+        calls_asked: 0,
+        repeats: RepeatDetector::default(),
+    };
+    let outcome = AssertUnwindSafe(turn.steps()).catch_unwind().await.unwrap_or_else(|panic| {
+        let message = format!("the turn ended by a fault of the runtime: {}", crate::panic::text(&*panic));
+        Err(Error::new(ErrorCode::ToolExecutionError, message).with_origin(youyou_api::ErrorSource::Agent))
+    });
+    if outcome.is_err() {
+        turn.answer_open_calls();
+    }
+    match (control.end(), outcome) {
+        (Ended::Cancelled, _) => events.publish(AgentEventKind::TurnCancelled),
+        (Ended::ByItself, Ok(())) => {
+            events.publish(AgentEventKind::TurnComplete { status: TurnStatus::Completed, error_code: None });
+        }
+        (Ended::ByItself, Err(error)) => {
+            let error_code = Some(error.code);
+            events.publish(AgentEventKind::Error { error, fatal: true });
+            events.publish(AgentEventKind::TurnComplete { status: TurnStatus::Failed, error_code });
+        }
+    }
+}
+
+impl Turn<'_> {
+    async fn steps(&mut self) -> Result<(), Error> {
+        for step in 1_u32.. {
+            self.events.publish(AgentEventKind::StepStart { step });
+            let answer = self.ask().await?;
+            let usage = match &answer {
+                Answer::Whole { usage, .. } => *usage,
+                Answer::Cancelled(_) | Answer::Broken(..) => Usage::default(),
+            };
+            self.events.publish(AgentEventKind::StepEnd { step, usage });
+            match answer {
+                Answer::Whole { gathered, usage, stop } => {
+                    let calls = gathered.calls();
+                    self.record(gathered, AssistantStatus::Complete, usage);
+                    self.history.anchor(usage);
+                    self.tell_of_stop(stop);
+                    if calls.is_empty() {
+                        return Ok(());
+                    }
+                    self.run_calls(calls).await?;
+                    if self.control.is_cancelling() {
+                        return Ok(());
+                    }
+                }
+                Answer::Cancelled(gathered) => {
+                    self.interrupted(gathered, ErrorCode::RequestCancelled, CANCELLED_NOTICE);
+                    return Ok(());
+                }
+                Answer::Broken(gathered, error) => {
+                    self.interrupted(gathered, error.code, BROKEN_NOTICE);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, gathered: Gathered, status: AssistantStatus, usage: Usage) {
+        let Gathered { parts, renamed } = gathered;
+        if !parts.is_empty() {
+            self.history.push(Entry::Assistant { parts, status, usage, renamed });
+        }
+    }
+
+    /// Keeps what came of an answer, answers the calls in it, and tells the model of it (D-25, D-26).
+    fn interrupted(&mut self, gathered: Gathered, code: ErrorCode, notice: &str) {
+        let calls = gathered.calls();
+        self.record(gathered, AssistantStatus::Incomplete, Usage::default());
+        self.skip_all(&calls, code, "[cancelled: this call was not started]");
+        self.history.push(Entry::System { text: notice.to_owned() });
+    }
+
+    /// An answer that is whole, but not as long as the model wanted, is worth a word to the user (D-29).
+    fn tell_of_stop(&self, stop: StopReason) {
+        let message = match stop {
+            StopReason::End => return,
+            StopReason::MaxTokens => "the model's answer was cut at the most tokens that it may have",
+            StopReason::Refused => "the model's provider refused to go on with this answer",
+        };
+        let error = Error::new(ErrorCode::ProviderError, message);
+        self.events.publish(AgentEventKind::Error { error, fatal: false });
+    }
+}
