@@ -3,8 +3,8 @@
 //! It starts no processes and knows nothing of folders, agents or models: it is given a .wasm file and what it may use,
 //! and answers the same port as every other tool. Only this crate names wasmtime.
 //!
-//! Read in this order: [`host`] (what all components share), [`check`] (what a file is, before anything is compiled),
-//! `load` with [`cache`] and `engine` (from a file to code), [`tool`] (one call), `state`, `limits` and `call` (what
+//! Read in this order: [`host`] (what all components share), [`mod@check`] (what a file is, before anything is compiled),
+//! `load` with [`mod@cache`] and `engine` (from a file to code), [`tool`] (one call), `state`, `limits` and `call` (what
 //! holds a guest), [`log`] and `stdio` (what it says), [`grants`] (what it may reach), `failure` (what an author sees).
 
 mod bindings;
