@@ -1,0 +1,12 @@
+//! Behaviour through `youyou::Runtime`, one module for each subject. `cargo suite FILTER` runs a part of it.
+#![cfg(unix)]
+
+mod batches;
+mod components;
+mod examples;
+mod files;
+mod grants;
+mod keeping;
+mod precedence;
+mod scripts;
+mod twins;
