@@ -1,11 +1,56 @@
-//! From a definition on disk to a handler that runs it.
+//! From definitions on disk, and tools in code, to handlers that run.
 
 use std::{path::Path, sync::Arc};
 
-use youyou_api::ToolHandler;
+use youyou_api::{Error, SourceLabel, ToolHandler};
 use youyou_component::{ComponentHost, ComponentSpec, ComponentTool, Grants, Role, grants::GrantProblem};
-use youyou_files::{Backend, Problem, Severity, ToolDefinition};
+use youyou_core::tools::ToolCatalog;
+use youyou_files::{Backend, Problem, Severity, ToolDefinition, ToolEntry, ToolScan, definition_invalid};
 use youyou_script::{ScriptCommand, ScriptHost, ScriptTool};
+
+use crate::listing::{self, ToolListing};
+
+/// Every tool there is, merged.
+pub(crate) struct Assembled {
+    /// By name.
+    pub(crate) catalog: ToolCatalog,
+    /// Every tool of every level, shadowed ones included.
+    pub(crate) tools: Vec<ToolListing>,
+    /// Everything found wrong.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Gives each tool of a scan its backend, and merges them with those in code.
+///
+/// # Errors
+/// `NAME_CONFLICT` when two tools of one level have one name.
+pub(crate) fn assemble(backends: &Backends, code: &[Arc<dyn ToolHandler>], scan: ToolScan) -> Result<Assembled, Error> {
+    let ToolScan { tools: entries, mut problems } = scan;
+    let mut catalog = ToolCatalog::new();
+    let mut tools = Vec::with_capacity(entries.len() + code.len());
+    for handler in code {
+        tools.push(ToolListing::of_code(&**handler));
+        catalog.add(SourceLabel::Programmatic, handler.clone())?;
+    }
+    for ToolEntry { definition, .. } in entries {
+        let listing = ToolListing::of_definition(&definition);
+        let source = definition.source;
+        match backends.handler(definition) {
+            Ok(handler) => {
+                tools.push(listing);
+                catalog.add(source, handler)?;
+            }
+            Err(found) => problems.extend(found),
+        }
+    }
+    for problem in problems.iter().filter(|problem| problem.is_error()) {
+        if let Some(name) = &problem.folder {
+            catalog.add_skipped(name, definition_invalid(std::slice::from_ref(problem)));
+        }
+    }
+    listing::shadow(&mut tools);
+    Ok(Assembled { catalog, tools, problems })
+}
 
 /// The two ways in which a folder's tool can be run.
 pub(crate) struct Backends {

@@ -19,11 +19,13 @@
 //! # }
 //! ```
 
+mod agent;
 mod assemble;
 mod check;
 mod listing;
 mod runtime;
 
+pub use agent::{AgentBuilder, agent};
 pub use check::{Checked, check_all, check_folders};
 pub use listing::ToolListing;
 pub use runtime::{Runtime, RuntimeBuilder};
@@ -31,5 +33,11 @@ pub use youyou_api::*;
 pub use youyou_component::{Cache, CacheInfo, ComponentHost, Grants, HostConfig, Inspection, inspect};
 pub use youyou_core::tools::{
     Batch, Before, CallChain, CallObserver, CallScope, DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolCatalog, ToolResult,
+};
+pub use youyou_core::{
+    Agent, AgentConfig, MissingTools, Session, SessionOptions, TurnEvents,
+    context::{AssistantStatus, Entry},
+    prompt::{Section, SectionName, SystemPrompt},
+    skills::SkillCatalog,
 };
 pub use youyou_files::{Backend, ComponentBackend, Problem, Severity, ToolDefinition, definition_invalid, load_tool};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use youyou_api::{SourceLabel, ToolHandler, ToolName, ToolSpec};
-use youyou_files::ToolEntry;
+use youyou_files::ToolDefinition;
 
 /// One tool of one level, as `youyou list tools` and a front end show it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,8 +30,7 @@ impl ToolListing {
         Self { spec, source: SourceLabel::Programmatic, backend: handler.backend(), dir: None, shadowed_by: None }
     }
 
-    pub(crate) fn of_entry(entry: &ToolEntry) -> Self {
-        let definition = &entry.definition;
+    pub(crate) fn of_definition(definition: &ToolDefinition) -> Self {
         Self {
             spec: definition.spec.clone(),
             source: definition.source,

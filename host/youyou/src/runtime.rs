@@ -7,12 +7,12 @@ use std::{
 
 use youyou_api::{Error, SourceLabel, ToolHandler};
 use youyou_component::{ComponentHost, HostConfig};
-use youyou_core::tools::{Dispatcher, ToolCatalog};
-use youyou_files::{Problem, Roots, ToolEntry, definition_invalid};
+use youyou_core::tools::Dispatcher;
+use youyou_files::{Problem, Roots, ToolEntry, ToolScan, definition_invalid};
 
 use crate::{
-    assemble::Backends,
-    listing::{self, ToolListing},
+    assemble::{Assembled, Backends, assemble},
+    listing::ToolListing,
 };
 
 /// The tools of one home and one workspace, ready to be called.
@@ -97,7 +97,7 @@ impl RuntimeBuilder {
     /// `NAME_CONFLICT` when two tools registered in code have one name; an error of the component host.
     pub fn open(self) -> Result<Runtime, Error> {
         let scan = youyou_files::scan_tools(&self.roots);
-        self.assemble(scan.tools, scan.problems)
+        self.assemble(scan)
     }
 
     /// Opens a runtime whose only tool is the one in the folder `dir`, run just as it would be where it is installed.
@@ -107,42 +107,21 @@ impl RuntimeBuilder {
     pub fn open_tool(self, dir: &Path) -> Result<Runtime, Error> {
         let loaded = youyou_files::load_tool(dir, SourceLabel::Project).into_result();
         let (definition, problems) = loaded.map_err(|problems| definition_invalid(&problems))?;
-        let runtime = self.assemble(vec![ToolEntry { definition, shadowed_by: None }], problems)?;
+        let tools = vec![ToolEntry { definition, shadowed_by: None }];
+        let runtime = self.assemble(ToolScan { tools, problems })?;
         if runtime.tools.is_empty() {
             return Err(definition_invalid(&runtime.problems));
         }
         Ok(runtime)
     }
 
-    fn assemble(self, entries: Vec<ToolEntry>, mut problems: Vec<Problem>) -> Result<Runtime, Error> {
+    fn assemble(self, scan: ToolScan) -> Result<Runtime, Error> {
         let components = match self.components {
             Some(host) => host,
             None => ComponentHost::new(HostConfig::default())?,
         };
         let backends = Backends::new(&self.roots.home, components.clone());
-        let mut catalog = ToolCatalog::new();
-        let mut tools = Vec::with_capacity(entries.len() + self.tools.len());
-        for handler in self.tools {
-            tools.push(ToolListing::of_code(&*handler));
-            catalog.add(SourceLabel::Programmatic, handler)?;
-        }
-        for entry in entries {
-            let listing = ToolListing::of_entry(&entry);
-            let source = entry.definition.source;
-            match backends.handler(entry.definition) {
-                Ok(handler) => {
-                    tools.push(listing);
-                    catalog.add(source, handler)?;
-                }
-                Err(found) => problems.extend(found),
-            }
-        }
-        for problem in problems.iter().filter(|problem| problem.is_error()) {
-            if let Some(name) = &problem.folder {
-                catalog.add_skipped(name, definition_invalid(std::slice::from_ref(problem)));
-            }
-        }
-        listing::shadow(&mut tools);
+        let Assembled { catalog, tools, problems } = assemble(&backends, &self.tools, scan)?;
         Ok(Runtime { dispatcher: Dispatcher::new(Arc::new(catalog)), tools, problems, components })
     }
 }

@@ -161,7 +161,9 @@ impl Session {
         let session = self.shared.clone();
         tokio::spawn(async move {
             let Log { history, breaker } = &mut *log;
-            turn::run(&session.env, history, breaker, &control, publisher).await;
+            let ending = turn::run(&session.env, history, breaker, &control, publisher).await;
+            drop(log);
+            ending.publish();
         });
         Ok(events)
     }

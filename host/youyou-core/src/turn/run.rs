@@ -4,8 +4,8 @@ use std::{panic::AssertUnwindSafe, path::Path, sync::Arc};
 
 use futures_util::FutureExt;
 use youyou_api::{
-    AgentEventKind, Error, ErrorCode, ModelInfo, ModelProvider, Sampling, SessionId, StopReason, ToolSpec, TurnStatus,
-    Usage,
+    AgentEventKind, Error, ErrorCode, ErrorSource, ModelInfo, ModelProvider, Sampling, SessionId, StopReason, ToolSpec,
+    TurnStatus, Usage,
 };
 
 use super::{
@@ -62,14 +62,44 @@ pub(crate) struct Turn<'a> {
     pub(super) repeats: RepeatDetector,
 }
 
-/// Runs a turn to its end, whatever happens in it, and publishes exactly one terminal event, last (D-21).
+/// How a turn ended; still to be told.
+#[must_use]
+pub(crate) struct Ending {
+    events: Arc<Publisher>,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Cancelled,
+    Completed,
+    Failed(Error),
+}
+
+impl Ending {
+    /// Publishes the one terminal event of the turn, its last (D-21).
+    pub(crate) fn publish(self) {
+        let (status, error_code) = match self.outcome {
+            Outcome::Cancelled => return self.events.publish(AgentEventKind::TurnCancelled),
+            Outcome::Completed => (TurnStatus::Completed, None),
+            Outcome::Failed(error) => {
+                let error_code = error.code;
+                self.events.publish(AgentEventKind::Error { error, fatal: true });
+                (TurnStatus::Failed, Some(error_code))
+            }
+        };
+        self.events.publish(AgentEventKind::TurnComplete { status, error_code });
+    }
+}
+
+/// Runs a turn to its end, whatever happens in it. The caller publishes the ending once the log is free again, so that
+/// whoever hears of it can send the next message.
 pub(crate) async fn run(
     env: &TurnEnv,
     history: &mut History,
     breaker: &mut Breaker,
     control: &TurnControl,
     events: Publisher,
-) {
+) -> Ending {
     let events = Arc::new(events);
     let mut turn = Turn {
         env,
@@ -82,22 +112,17 @@ pub(crate) async fn run(
     };
     let outcome = AssertUnwindSafe(turn.steps()).catch_unwind().await.unwrap_or_else(|panic| {
         let message = format!("the turn ended by a fault of the runtime: {}", crate::panic::text(&*panic));
-        Err(Error::new(ErrorCode::ToolExecutionError, message).with_origin(youyou_api::ErrorSource::Agent))
+        Err(Error::new(ErrorCode::ToolExecutionError, message).with_origin(ErrorSource::Agent))
     });
     if outcome.is_err() {
         turn.answer_open_calls();
     }
-    match (control.end(), outcome) {
-        (Ended::Cancelled, _) => events.publish(AgentEventKind::TurnCancelled),
-        (Ended::ByItself, Ok(())) => {
-            events.publish(AgentEventKind::TurnComplete { status: TurnStatus::Completed, error_code: None });
-        }
-        (Ended::ByItself, Err(error)) => {
-            let error_code = Some(error.code);
-            events.publish(AgentEventKind::Error { error, fatal: true });
-            events.publish(AgentEventKind::TurnComplete { status: TurnStatus::Failed, error_code });
-        }
-    }
+    let outcome = match (control.end(), outcome) {
+        (Ended::Cancelled, _) => Outcome::Cancelled,
+        (Ended::ByItself, Ok(())) => Outcome::Completed,
+        (Ended::ByItself, Err(error)) => Outcome::Failed(error),
+    };
+    Ending { events, outcome }
 }
 
 impl Turn<'_> {
