@@ -11,6 +11,7 @@
 //!
 //! Only `parameters` and `tool` know what a tool is, only `skill` what a skill is; the rest serves every kind of folder.
 
+pub mod attachments;
 pub mod config;
 mod document;
 mod entry;
@@ -29,6 +30,7 @@ mod stray;
 pub mod tool;
 mod yaml;
 
+pub use attachments::AttachmentReader;
 pub use config::{Config, load_config};
 pub use execution::{Backend, ComponentBackend, Execution, Permissions, ScriptBackend};
 pub use instructions::{Instruction, Instructions, load_instructions};

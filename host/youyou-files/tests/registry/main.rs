@@ -1,5 +1,6 @@
 //! Real folders and files, read: one binary for all of this crate's integration tests.
 
+mod attachments;
 mod config;
 mod encodings;
 mod instructions;

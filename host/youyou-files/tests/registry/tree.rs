@@ -59,12 +59,15 @@ impl Tree {
         scan_tools(&self.roots())
     }
 
-    /// Every problem with its severity, one on each line; paths start at the tree, and the system's own numbers of
-    /// errors are left out.
+    /// Every problem with its severity, one on each line, in neutral words.
     pub(crate) fn shown(&self, problems: &[Problem]) -> String {
+        self.neutral(&problems.iter().map(|problem| format!("{}: {problem}\n", problem.severity)).collect::<String>())
+    }
+
+    /// A message in which paths start at the tree and the system's own numbers of errors are left out.
+    pub(crate) fn neutral(&self, message: &str) -> String {
         let dir = format!("{}{}", self.dir.path().display(), std::path::MAIN_SEPARATOR);
-        let line = |problem: &Problem| format!("{}: {problem}\n", problem.severity).replace(&dir, "");
-        let mut shown = problems.iter().map(line).collect::<String>();
+        let mut shown = message.replace(&dir, "");
         while let Some(start) = shown.find(" (os error ") {
             let length = shown[start..].find(')').expect("closed") + 1;
             shown.replace_range(start..start + length, "");
