@@ -47,6 +47,14 @@ pub(crate) enum Command {
     New(New),
     /// The store of compiled components
     Cache(Cache),
+    /// Talk to an agent
+    ///
+    /// So far a recorded demonstration answers, or a script of your own; models come with a later version.
+    /// Exit status of a single message: 0 the turn completed, 1 it was cancelled, 3 it failed.
+    Chat(Chat),
+    /// The system prompt
+    #[command(subcommand)]
+    Prompt(Prompt),
 }
 
 impl Command {
@@ -57,7 +65,9 @@ impl Command {
             | Self::List(List { json, .. })
             | Self::Check(Check { json, .. })
             | Self::Inspect(Inspect { json, .. })
-            | Self::Cache(Cache { json, .. }) => *json,
+            | Self::Cache(Cache { json, .. })
+            | Self::Chat(Chat { json, .. })
+            | Self::Prompt(Prompt::Show(PromptShow { json })) => *json,
             Self::New(_) => false,
         }
     }
@@ -162,4 +172,32 @@ pub(crate) enum CacheAction {
     Info,
     /// Delete them; they are compiled again when needed
     Clear,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Chat {
+    /// A single message; without it a conversation, or all of stdin where that is no terminal
+    pub(crate) prompt: Option<String>,
+    /// The model to ask
+    #[arg(long, value_name = "ID")]
+    pub(crate) model: Option<String>,
+    /// Play this script in place of a model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Print one JSON document for each event
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Prompt {
+    /// Print the system prompt that a session would have, and where each part comes from
+    Show(PromptShow),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PromptShow {
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }

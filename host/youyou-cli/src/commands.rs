@@ -1,10 +1,12 @@
 //! One file a command.
 
 mod cache;
+mod chat;
 mod check;
 mod inspect;
 mod list;
 mod new;
+mod prompt;
 mod run_tool;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +14,7 @@ use std::path::{Path, PathBuf};
 use youyou::{Error, ErrorCode, Runtime, RuntimeBuilder};
 
 use crate::{
-    args::{Cli, Command, Common, New},
+    args::{Cli, Command, Common, New, Prompt},
     exit::Exit,
 };
 
@@ -26,6 +28,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Inspect(args) => inspect::run(args),
         Command::New(New::Tool(args)) => new::run(args, &places),
         Command::Cache(args) => cache::run(args),
+        Command::Chat(args) => chat::run(args, &places),
+        Command::Prompt(Prompt::Show(args)) => prompt::show(args, &places),
     }
 }
 

@@ -41,3 +41,4 @@ pub use youyou_core::{
     skills::SkillCatalog,
 };
 pub use youyou_files::{Backend, ComponentBackend, Problem, Severity, ToolDefinition, definition_invalid, load_tool};
+pub use youyou_providers::{Recorder, ReplayProvider, Script, ScriptError};

@@ -96,6 +96,11 @@ impl Section {
         }
         tagged(self.name.as_str(), &attributes, self.text.trim())
     }
+
+    /// About how many tokens it takes in the prompt.
+    pub fn estimated_tokens(&self) -> u64 {
+        estimate::text(&self.render())
+    }
 }
 
 /// The whole prompt. Sections are in the order of their names; those of one name in the order in which they were added.

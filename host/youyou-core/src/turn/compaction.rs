@@ -40,27 +40,33 @@ impl Turn<'_> {
 
     /// Summarises, or cuts off where that fails (Y4.2-3). Whether anything was left out.
     async fn compact(&mut self, tokens_before: u64) -> bool {
-        let Some(entry) = self.shorter(tokens_before).await else { return false };
-        let method = match &entry {
-            Entry::Compaction { method, .. } => *method,
-            _ => CompactionMethod::Truncation,
+        // Reported and estimated figures are no common measure; for the breaker both sides are estimated.
+        let before = self.estimated_messages();
+        let Some((entry, method)) = self.shorter(tokens_before).await else {
+            self.breaker.round(before, before);
+            return false;
         };
         self.history.push(entry);
+        self.breaker.round(before, self.estimated_messages());
         let tokens_after = self.estimated_tokens();
-        self.breaker.round(tokens_before, tokens_after);
         self.events.publish(AgentEventKind::ContextCompacted { tokens_before, tokens_after, method });
         true
     }
 
-    async fn shorter(&self, tokens_before: u64) -> Option<Entry> {
+    fn estimated_messages(&self) -> u64 {
+        compact::estimate_messages(self.history.entries(), self.env.model.capabilities)
+    }
+
+    async fn shorter(&self, tokens_before: u64) -> Option<(Entry, CompactionMethod)> {
         let (entries, window) = (self.history.entries(), self.env.model.context_window);
         if let Some(plan) = compact::plan_summary(entries, window)
             && let Some(summary) = self.summarise(plan.to_summarise.clone()).await
             && let Some(entry) = plan.compaction(entries, &summary, tokens_before)
         {
-            return Some(entry);
+            return Some((entry, CompactionMethod::Summary));
         }
-        Some(compact::plan_truncation(entries, window)?.compaction(tokens_before))
+        let plan = compact::plan_truncation(entries, window)?;
+        Some((plan.compaction(tokens_before), CompactionMethod::Truncation))
     }
 
     /// The summary; none when the model cannot be asked, or the user cancels meanwhile.
