@@ -41,8 +41,32 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     for show in &shows {
         run_tool(workspace, &documents, show)?;
     }
-    println!("\ndemo: {} tools ran", shows.len());
+    chat(workspace)?;
+    println!("\ndemo: {} tools ran, and a conversation used two of them", shows.len());
     Ok(())
+}
+
+/// Plays a recorded conversation in which the model calls a component and a script in one answer.
+fn chat(workspace: &Workspace) -> Result<()> {
+    println!("\n== a conversation, recorded");
+    let mut youyou = youyou(workspace);
+    youyou.args(["chat", "--home", "examples", "--replay", "examples/chat/both-ways.yaml"]);
+    youyou.arg("Count these words both ways");
+    println!("$ {}", youyou.line());
+    let answer = youyou.capture()?;
+    print!("{answer}");
+    if !answer.contains("Both say the same") {
+        bail!("the conversation did not come to its end");
+    }
+    Ok(())
+}
+
+/// The program, called from the repository's root.
+fn youyou(workspace: &Workspace) -> Command {
+    let program = workspace.target().join(format!("debug/youyou{EXE_SUFFIX}"));
+    let mut youyou = Command::new(program.strip_prefix(workspace.root()).unwrap_or(&program));
+    youyou.current_dir(workspace.root());
+    youyou
 }
 
 /// Runs a tool exactly as the agent would. The arguments travel in a file: a whole document on the command line would
@@ -53,8 +77,8 @@ fn run_tool(workspace: &Workspace, documents: &Path, show: &Show) -> Result<()> 
     fs::write(&arguments, show.arguments.to_string())
         .with_context(|| format!("cannot write {}", arguments.display()))?;
     let here = |path: &Path| path.strip_prefix(workspace.root()).unwrap_or(path).to_owned();
-    let mut youyou = Command::new(here(&workspace.target().join(format!("debug/youyou{EXE_SUFFIX}"))));
-    youyou.current_dir(workspace.root()).arg("run-tool").arg(Path::new("examples/tools").join(show.tool));
+    let mut youyou = youyou(workspace);
+    youyou.arg("run-tool").arg(Path::new("examples/tools").join(show.tool));
     youyou.arg("--args").arg(format!("@{}", here(&arguments).display()));
     println!("$ {}", youyou.line());
     let answer = youyou.capture()?;
