@@ -15,9 +15,9 @@ use youyou_core::{
     session::AttachmentReader,
     skills::SkillCatalog,
 };
-use youyou_files::{Config, Instruction, Problem, Roots, Severity, definition_invalid};
+use youyou_files::{Config, Instruction, Problem, Roots, Severity};
 
-use crate::assemble::{Assembled, Backends, assemble};
+use crate::assemble::{Assembled, Backends, assemble, skipped};
 
 /// Collects what an agent is made of.
 ///
@@ -187,10 +187,8 @@ impl Definitions for Folders {
         for entry in scan.skills.into_iter().filter(|entry| entry.shadowed_by.is_none()) {
             skills.add(entry.definition.source, entry.definition.skill)?;
         }
-        for problem in scan.problems.iter().filter(|problem| problem.is_error()) {
-            if let Some(name) = &problem.folder {
-                skills.add_skipped(name, definition_invalid(std::slice::from_ref(problem)));
-            }
+        for (name, why) in skipped(&scan.problems) {
+            skills.add_skipped(name, why);
         }
         problems.extend(scan.problems);
         let (instructions, found) = youyou_files::load_instructions(&self.roots);

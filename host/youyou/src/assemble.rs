@@ -1,6 +1,6 @@
 //! From definitions on disk, and tools in code, to handlers that run.
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use youyou_api::{Error, SourceLabel, ToolHandler};
 use youyou_component::{ComponentHost, ComponentSpec, ComponentTool, Grants, Role, grants::GrantProblem};
@@ -43,13 +43,22 @@ pub(crate) fn assemble(backends: &Backends, code: &[Arc<dyn ToolHandler>], scan:
             Err(found) => problems.extend(found),
         }
     }
-    for problem in problems.iter().filter(|problem| problem.is_error()) {
-        if let Some(name) = &problem.folder {
-            catalog.add_skipped(name, definition_invalid(std::slice::from_ref(problem)));
-        }
+    for (name, why) in skipped(&problems) {
+        catalog.add_skipped(name, why);
     }
     listing::shadow(&mut tools);
     Ok(Assembled { catalog, tools, problems })
+}
+
+/// Why each folder with an error is missing, by its name: everything that is wrong with it (K-43, K-45).
+pub(crate) fn skipped(problems: &[Problem]) -> impl Iterator<Item = (&str, Error)> {
+    let mut folders: BTreeMap<&str, Vec<Problem>> = BTreeMap::new();
+    for problem in problems.iter().filter(|problem| problem.is_error()) {
+        if let Some(name) = &problem.folder {
+            folders.entry(name).or_default().push(problem.clone());
+        }
+    }
+    folders.into_iter().map(|(name, problems)| (name, definition_invalid(&problems)))
 }
 
 /// The two ways in which a folder's tool can be run.

@@ -129,20 +129,32 @@ async fn the_caller_of_a_skipped_tool_reads_why() {
     [empty file]
     [world]/home/tools/t/index.md:1: index.md is empty: expected front matter between two `---` lines (begin with the lines `---`, `version: 1`, `name: …`, `---`)
     [tab indent]
-    [world]/home/tools/t/index.md:23:1: the line is indented with a tab (use blanks: YAML does not take tabs)
+    [world]/home/tools/t/index.md:6:1: the line is indented with a tab (use blanks: YAML does not take tabs)
     [duplicate key]
     [world]/home/tools/t/index.md:5:1: `name` is given twice, first in line 3 (keep one of the two)
     [10 MB]
-    [world]/home/tools/t/index.md: index.md is 10000630 bytes long, at most 1048576 (1 MiB) are read (move long texts into other files of the folder)
+    [world]/home/tools/t/index.md: index.md is 10000079 bytes long, at most 1048576 (1 MiB) are read (move long texts into other files of the folder)
     [alias bomb]
     [world]/home/tools/t/index.md:1:1: anchors and aliases (`&x`, `*x`) make the values expand without bound (write the values out)
     [not UTF-8]
-    [world]/home/tools/t/index.md:26: index.md is not UTF-8: byte 631 is invalid (save it as UTF-8)
+    [world]/home/tools/t/index.md:9: index.md is not UTF-8: byte 80 is invalid (save it as UTF-8)
     [name is not the folder's]
     [world]/home/tools/t/index.md:3:7: `name` is "other" but the folder is named "t" (make the two equal)
     [no command]
-    [world]/home/tools/t/index.md:22:1: `execution` has neither `command` nor `component` (add `command: ./script` for a script, or `component: file.wasm` for a WebAssembly component)
+    [world]/home/tools/t/index.md:5:1: `execution` has neither `command` nor `component` (add `command: ./script` for a script, or `component: file.wasm` for a WebAssembly component)
     "#);
+}
+
+/// K-43, Y10-1: of a folder with several mistakes the caller is told one, how many more there are, and all in the details.
+#[tokio::test]
+async fn every_mistake_of_a_skipped_tool_is_told() {
+    let world = World::new("-- home/tools/t/index.md\n---\nversion: 1\nname: other\nmutating: maybe\n---\nDoes t.\n");
+    let result = world.open().call("t", json!({})).await;
+    let error = error_of(&result);
+    insta::assert_snapshot!(world.shown(&error.message), @"[world]/home/tools/t/index.md:1:1: `execution` is missing (add `execution: { command: ./script }`); and 2 more");
+    let problems = error.details["problems"].as_array().expect("a list");
+    let keys: Vec<_> = problems.iter().map(|problem| problem["key"].to_string()).collect();
+    insta::assert_snapshot!(keys.join(" "), @r#"null "name" "mutating""#);
 }
 
 /// Y5.3-1, Y3.3-1: what the model is told of a tool is what its folder says.
