@@ -40,7 +40,7 @@ pub fn mutating(tool: &str) -> String {
     changed
 }
 
-const PARAMETERS: [(&str, &str); 16] = [
+const PARAMETERS: [(&str, &str); 15] = [
     ("mode", "string"),
     ("text", "string"),
     ("message", "string"),
@@ -56,5 +56,4 @@ const PARAMETERS: [(&str, &str); 16] = [
     ("number", "number"),
     ("list", "array"),
     ("map", "object"),
-    ("größe", "number"),
 ];

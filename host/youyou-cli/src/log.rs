@@ -28,6 +28,8 @@ pub(crate) fn install(verbose: u8) {
     tracing_subscriber::fmt()
         .with_env_filter(filter.unwrap_or_else(|| EnvFilter::new(default)))
         .with_writer(std::io::stderr)
+        // It would say so on stderr, where nobody listens any more.
+        .log_internal_errors(false)
         .event_format(Lines)
         .init();
 }
@@ -78,6 +80,8 @@ impl Visit for Fields {
         match field.name() {
             "message" => self.message.push_str(value),
             "tool" | "plugin" if self.guest.is_none() => self.guest = Some(value.to_owned()),
+            // Which of its two streams a guest printed to says nothing that its line does not.
+            "stream" => {}
             name => self.others.push_str(&format!(" {name}={value:?}")),
         }
     }

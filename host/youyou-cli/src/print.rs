@@ -23,21 +23,32 @@ pub(crate) fn line(text: &str) {
     let _gone = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end)).and_then(|()| out.flush());
 }
 
+/// Prints a line to stderr.
+pub(crate) fn note(text: &str) {
+    // As above: whoever reads it may have gone away, which is no reason to fail.
+    let _gone = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// Prints an error: for a person on stderr, for a program on stdout.
 pub(crate) fn failure(error: &Error, json: bool) {
     if json {
         // An error always serialises; if stdout is gone, so is whoever wanted it.
         let _printed = document(&json!({ "error": error }));
     } else {
-        eprintln!("error: {}", error.message);
+        note(&format!("error: {}", error.message));
     }
 }
 
 /// Prints what was found wrong with definitions, one line each, to stderr.
 pub(crate) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) {
     for problem in problems {
-        eprintln!("{}: {problem}", problem.severity);
+        note(&format!("{}: {problem}", problem.severity));
     }
+}
+
+/// `1 tool`, `2 tools`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Lays rows out in columns, two blanks apart.

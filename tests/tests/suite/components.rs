@@ -128,8 +128,8 @@ async fn each_excess_is_stopped_by_its_own_limit() {
     insta::assert_snapshot!(told(&results), @r#"
     call-1 looper: TOOL_TIMEOUT LIMIT_TIME
       tool "looper" was stopped after 300 ms, the time that a call may take; if it needs more, raise `timeout_ms`
-    call-2 looper: TOOL_TIMEOUT
-      tool "looper" was stopped after 300 ms, its time limit; `timeout_ms` below `execution` in its index.md sets it
+    call-2 looper: TOOL_TIMEOUT LIMIT_TIME
+      tool "looper" was stopped after 300 ms, the time that a call may take; if it needs more, raise `timeout_ms`
     call-3 printer: TOOL_TIMEOUT LIMIT_TIME
       tool "printer" was stopped after 300 ms, the time that a call may take; if it needs more, raise `timeout_ms`
     call-4 printer: TOOL_TIMEOUT LIMIT_TIME

@@ -101,3 +101,27 @@ async fn a_way_out_of_a_granted_folder_is_refused_with_the_line_that_would_grant
     assert_eq!(world.read("work/project/docs/inside.txt"), "inside\n");
     assert!(!world.path("work/project/docs/new.txt").exists());
 }
+
+/// K-63: the line that is suggested does what it promises: written down, it lets the same call through.
+#[tokio::test]
+async fn the_line_that_is_suggested_grants_what_was_refused() {
+    let world = world("  read: [\"./docs\"]\n");
+    let absolute = world.path("work/outside.txt").display().to_string();
+    let index = world.read("home/tools/reader/index.md");
+    for arguments in [
+        json!({"mode": "read", "path": "../outside.txt"}),
+        json!({"mode": "read", "path": absolute}),
+        json!({"mode": "list", "path": "."}),
+        json!({"mode": "write", "path": "docs/new.txt", "text": "x"}),
+    ] {
+        world.write("home/tools/reader/index.md", &index);
+        let refused = world.open().call("reader", arguments.clone()).await;
+        let line =
+            refused.output.content.split("in index.md: ").nth(1).expect("a line").lines().next().expect("a line");
+        let (before, rest) = index.split_once("  permissions:\n").expect("permissions");
+        let after = rest.split_once("---\n").expect("the end of the front matter").1;
+        world.write("home/tools/reader/index.md", format!("{before}  {line}\n---\n{after}"));
+        let granted = world.open().call("reader", arguments.clone()).await;
+        assert!(granted.success(), "{line} does not grant {arguments}: {granted:?}");
+    }
+}

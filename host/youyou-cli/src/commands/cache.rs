@@ -33,9 +33,9 @@ fn describe(info: &CacheInfo, verb: &str) -> String {
     let Some(dir) = &info.dir else { return "this user has no cache folder; nothing is cached".to_owned() };
     let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     format!(
-        "{} {verb} {} compiled components, {} of at most {}",
+        "{} {verb} {}, {} of at most {}",
         dir.display(),
-        info.entries,
+        print::count(info.entries as usize, "compiled component"),
         mib(info.bytes),
         mib(info.limit_bytes)
     )

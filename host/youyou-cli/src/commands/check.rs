@@ -4,7 +4,11 @@ use serde_json::json;
 use youyou::{Error, Severity};
 
 use super::Places;
-use crate::{args::Check, exit::Exit, print};
+use crate::{
+    args::Check,
+    exit::Exit,
+    print::{self, count},
+};
 
 pub(crate) fn run(args: Check, places: &Places) -> Result<Exit, Error> {
     let checked = if args.dirs.is_empty() {
@@ -21,8 +25,4 @@ pub(crate) fn run(args: Check, places: &Places) -> Result<Exit, Error> {
         print::line(&format!("{} checked: {errors}", count(checked.folders, "tool")));
     }
     Ok(if errors == 0 { Exit::Ok } else { Exit::Reported })
-}
-
-fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

@@ -18,11 +18,11 @@ pub(crate) fn run(args: List, places: &Places) -> Result<Exit, Error> {
                 print::document(&json!({ "tools": runtime.tools(), "problems": runtime.problems() }))?;
             }
             Kind::Tools if runtime.tools().is_empty() => {
-                eprintln!(
+                print::note(&format!(
                     "no tools in {} or {}; `youyou new tool NAME` makes one",
                     places.home.join("tools").display(),
                     places.workspace.join(".youyou").join("tools").display()
-                );
+                ));
             }
             Kind::Tools => print::line(&table(runtime.tools())),
         }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use youyou::{CallId, CallScope, CallStats, Error, ErrorCode, Runtime, Severity, ToolCall, ToolResult};
 
-use super::Places;
+use super::{Places, usage};
 use crate::{args::RunTool, exit::Exit, print};
 
 pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
     let result = executor.block_on(async {
         let interrupt = scope.cancel.clone();
         let watch = tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
+            if asked_to_stop().await.is_ok() {
                 interrupt.cancel();
             }
         });
@@ -35,6 +35,25 @@ pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
         result
     })?;
     report(&result, scope.stats.snapshot(), &args)
+}
+
+/// Waits until the user, or the system, wants this program to end. A script has its own process group, so it would live
+/// on if nobody stopped it.
+#[cfg(unix)]
+async fn asked_to_stop() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut hangup) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+        _ = hangup.recv() => Ok(()),
+    }
+}
+
+/// Waits until the user wants this program to end.
+#[cfg(not(unix))]
+async fn asked_to_stop() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
 }
 
 /// The runtime that holds the tool, and the tool's name in it.
@@ -58,6 +77,7 @@ fn as_folder(tool: &str) -> Option<PathBuf> {
 /// The argument text: as typed, `@FILE`, or `-` for stdin. Whether it is right is the dispatcher's to say.
 fn read_arguments(typed: &str) -> Result<String, Error> {
     let (bytes, place) = match typed.strip_prefix('@') {
+        Some("") => return Err(usage("`--args @` names no file; write @FILE, or - to read the arguments from stdin")),
         Some(file) => (std::fs::read(file), file),
         None if typed == "-" => {
             let mut bytes = Vec::new();
@@ -102,7 +122,7 @@ fn report(result: &ToolResult, stats: Map<String, Value>, args: &RunTool) -> Res
             None => print::line(&result.output.content),
         }
         for (name, value) in stats {
-            eprintln!("{name}: {value}");
+            print::note(&format!("{name}: {value}"));
         }
     }
     Ok(match &result.error {

@@ -45,6 +45,10 @@ impl Guest for Hostile {
             "trap" => core::arch::wasm32::unreachable(),
             "exit" => std::process::exit(3),
             "loop" => burn::loop_for_ever(),
+            "print-then-loop" => {
+                println!("{}", arguments.text("message"));
+                burn::loop_for_ever()
+            }
             "recurse" => Ok(text(burn::recurse(arguments.number("from")).to_string())),
             "recurse-wide" => Ok(text(burn::recurse_wide(arguments.number("from")).to_string())),
             "allocate" => Ok(text(burn::allocate().to_string())),
