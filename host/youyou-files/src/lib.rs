@@ -4,12 +4,17 @@
 //! neither sessions nor models. What it finds wrong it returns as [`Problem`]s; it logs nothing and never fails as a
 //! whole, so that one broken folder leaves the others alone.
 //!
-//! Read in this order: [`problem`] (what can be said about a file, and [`Loaded`]), `regular_file` and `index_file` (bytes
-//! from disk), `entry` (one folder with its `index.md`), `front_matter`, `document` and `yaml` (the text of that file),
-//! `fields` and `findings` (reading keys, noting what is wrong with them), [`execution`], `parameters` and [`tool`] (a
-//! tool's front matter), [`skill`] (a skill's), [`scan`] (all folders of both levels, and which of two of one name wins).
+//! Read in this order:
+//! - [`problem`]: what can be said about a file, and [`Loaded`]; `regular_file`: bytes from disk, without waiting;
+//! - `index_file`, `front_matter`, `document`, `yaml`: the text of an `index.md`, and its YAML with places;
+//! - `fields`, `findings`: reading keys, noting what is wrong with them;
+//! - `entry`: what holds for every kind of folder; [`execution`], `parameters` and [`tool`]: tools; [`skill`]: skills;
+//! - [`scan`]: all folders of both levels, and which of two of one name wins;
+//! - [`config`], [`instructions`]: config.yaml, AGENT.md and SOUL.md; `stray`: files that look like them and are not read;
+//! - [`attachments`]: what a user attaches to a message;
+//! - [`fingerprint`], [`trust`]: what a project would run, and whether the user has agreed to it.
 //!
-//! Only `parameters` and `tool` know what a tool is, only `skill` what a skill is; the rest serves every kind of folder.
+//! Only `parameters` and `tool` know what a tool is, only `skill` what a skill is.
 
 pub mod attachments;
 pub mod config;
@@ -18,6 +23,7 @@ mod entry;
 pub mod execution;
 mod fields;
 mod findings;
+pub mod fingerprint;
 mod front_matter;
 mod index_file;
 pub mod instructions;
@@ -28,14 +34,17 @@ pub mod scan;
 pub mod skill;
 mod stray;
 pub mod tool;
+pub mod trust;
 mod yaml;
 
 pub use attachments::AttachmentReader;
 pub use config::{Config, load_config};
 pub use execution::{Backend, ComponentBackend, Execution, Permissions, ScriptBackend};
+pub use fingerprint::{Listed, ProjectContents, project_fingerprint};
 pub use instructions::{Instruction, Instructions, load_instructions};
 pub use problem::{Loaded, Problem, Severity, definition_invalid};
 pub use scan::{Roots, SkillEntry, SkillScan, ToolEntry, ToolScan, scan_skills, scan_tools};
 pub use skill::{SkillDefinition, load_skill};
 pub use stray::stray_project_files;
 pub use tool::{ToolDefinition, load_tool};
+pub use trust::TrustStore;

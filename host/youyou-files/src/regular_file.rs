@@ -5,7 +5,7 @@
 
 use std::{
     borrow::Cow,
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io::{self, ErrorKind, Read},
     path::Path,
 };
@@ -27,7 +27,8 @@ pub(crate) enum Unread {
 
 /// All bytes of a file that holds at most `most`.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
-    let (file, size) = open(path)?;
+    let (file, metadata) = open(path)?;
+    let size = metadata.len();
     if size > most {
         return Err(Unread::TooLarge { found: size, most });
     }
@@ -39,7 +40,8 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
 
 /// The first bytes of a file, at most `most`, and how many it holds in all.
 pub(crate) fn read_start(path: &Path, most: u64) -> Result<(Vec<u8>, u64), Unread> {
-    let (file, size) = open(path)?;
+    let (file, metadata) = open(path)?;
+    let size = metadata.len();
     let bytes = read_start_of(file, size, most)?;
     let size = size.max(bytes.len() as u64);
     Ok((bytes, size))
@@ -116,7 +118,7 @@ impl Unread {
 }
 
 /// Opens without waiting: the other end of a pipe may never come.
-fn open(path: &Path) -> Result<(File, u64), Unread> {
+pub(crate) fn open(path: &Path) -> Result<(File, Metadata), Unread> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
@@ -124,7 +126,7 @@ fn open(path: &Path) -> Result<(File, u64), Unread> {
     let file = options.open(path).map_err(Unread::NotOpened)?;
     let metadata = file.metadata().map_err(Unread::Broken)?;
     match other_kind(metadata.file_type()) {
-        None => Ok((file, metadata.len())),
+        None => Ok((file, metadata)),
         Some(what) => Err(Unread::NotAFile(what)),
     }
 }

@@ -113,7 +113,7 @@ pub fn scan_skills(roots: &Roots) -> SkillScan {
 type Scanned<T> = (Vec<(T, Option<SourceLabel>)>, Vec<Problem>);
 
 /// A folder with its level.
-type Leveled = (Folder, SourceLabel);
+pub(crate) type Leveled = (Folder, SourceLabel);
 
 /// Loads every folder below the roots' folders of one kind. A definition's name is its folder's name.
 fn scan<T>(roots: &Roots, kind: &str, load: impl Fn(&Folder, SourceLabel) -> Loaded<T>) -> Scanned<T> {
@@ -161,7 +161,8 @@ fn distinct_roots(roots: &Roots, kind: &str) -> Vec<(PathBuf, SourceLabel)> {
     found
 }
 
-fn list_folders(root: &Path, source: SourceLabel, folders: &mut Vec<Leveled>, problems: &mut Vec<Problem>) {
+/// Adds every folder in `root`, in no order.
+pub(crate) fn list_folders(root: &Path, source: SourceLabel, folders: &mut Vec<Leveled>, problems: &mut Vec<Problem>) {
     let unusable = |path: &Path, error: &io::Error| {
         Problem::new(Severity::Error, path, format!("the folder cannot be read: {error}"))
     };

@@ -3,6 +3,7 @@
 mod attachments;
 mod config;
 mod encodings;
+mod fingerprint;
 mod instructions;
 mod links;
 mod precedence;
@@ -11,4 +12,5 @@ mod refusals;
 mod skills;
 mod strays;
 mod tree;
+mod trust;
 mod words;

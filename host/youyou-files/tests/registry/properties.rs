@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use youyou_api::SourceLabel;
-use youyou_files::{Loaded, ToolDefinition, load_tool};
+use youyou_files::{Loaded, ToolDefinition, load_skill, load_tool};
 
 use crate::tree::{Tree, tool};
 
 /// A definition or a reason, never both, never neither; and every problem can be shown.
-fn check(loaded: &Loaded<ToolDefinition>) -> Result<(), TestCaseError> {
+fn check<T>(loaded: &Loaded<T>) -> Result<(), TestCaseError> {
     let errors = loaded.problems().iter().filter(|problem| problem.is_error()).count();
     prop_assert_eq!(loaded.value().is_none(), errors > 0, "{:?}", loaded.problems());
     for problem in loaded.problems() {
@@ -83,6 +83,10 @@ fn piece() -> impl Strategy<Value = String> {
         "  permissions:\n",
         "    read: [",
         "  args: [",
+        "display_name: ",
+        "description: ",
+        "required_tools: [",
+        "allow_implicit_invocation: ",
     ];
     prop_oneof![4 => prop::sample::select(fixed.to_vec()).prop_map(str::to_owned), 1 => "[a-z]{1,5}"]
 }
@@ -113,6 +117,20 @@ proptest! {
     #[test]
     fn any_front_matter_gives_a_definition_or_a_reason(pieces in prop::collection::vec(piece(), 0..40)) {
         check(&load(format!("---\n{}\n---\nx", pieces.concat())))?;
+    }
+
+    /// K-43's kind: a skill's front matter, good but for what is added to it.
+    #[test]
+    fn any_skill_gives_a_definition_or_a_reason(pieces in prop::collection::vec(piece(), 0..8)) {
+        let loaded = TREE.with(|tree| {
+            let start = "---\nversion: 1\nname: t\ndescription: x\n";
+            tree.write("t/index.md", format!("{start}{}\n---\n{}", pieces.concat(), pieces.concat()));
+            load_skill(&tree.path("t"), SourceLabel::Global)
+        });
+        check(&loaded)?;
+        if let Some(skill) = loaded.value() {
+            prop_assert!(!skill.skill.prompt.is_empty() && !skill.skill.display_name.is_empty());
+        }
     }
 
     /// K-43's kind: a good file with a part of it replaced.
