@@ -47,6 +47,10 @@ pub(crate) enum Command {
     New(New),
     /// The store of compiled components
     Cache(Cache),
+    /// Say what is found around this program, and what is wrong there
+    ///
+    /// Exit status: 0 nothing wrong, 1 at least one error.
+    Doctor(Doctor),
     /// Talk to an agent
     ///
     /// So far a recorded demonstration answers, or a script of your own; models come with a later version.
@@ -66,6 +70,7 @@ impl Command {
             | Self::Check(Check { json, .. })
             | Self::Inspect(Inspect { json, .. })
             | Self::Cache(Cache { json, .. })
+            | Self::Doctor(Doctor { json })
             | Self::Chat(Chat { json, .. })
             | Self::Prompt(Prompt::Show(PromptShow { json })) => *json,
             Self::New(_) => false,
@@ -181,6 +186,9 @@ pub(crate) struct Chat {
     /// The model to ask
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
+    /// Run the project's own tools without asking
+    #[arg(long)]
+    pub(crate) trust_project: bool,
     /// Play this script in place of a model
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
@@ -198,6 +206,13 @@ pub(crate) enum Prompt {
 #[derive(Debug, Args)]
 pub(crate) struct PromptShow {
     /// Print one JSON document instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Print one JSON document instead of lines
     #[arg(long)]
     pub(crate) json: bool,
 }

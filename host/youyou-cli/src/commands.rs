@@ -3,6 +3,7 @@
 mod cache;
 mod chat;
 mod check;
+mod doctor;
 mod inspect;
 mod list;
 mod new;
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Inspect(args) => inspect::run(args),
         Command::New(New::Tool(args)) => new::run(args, &places),
         Command::Cache(args) => cache::run(args),
+        Command::Doctor(args) => doctor::run(args, &places),
         Command::Chat(args) => chat::run(args, &places),
         Command::Prompt(Prompt::Show(args)) => prompt::show(args, &places),
     }

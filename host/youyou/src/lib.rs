@@ -26,7 +26,7 @@ mod listing;
 mod runtime;
 
 pub use agent::{AgentBuilder, agent};
-pub use check::{Checked, check_all, check_folders};
+pub use check::{Checked, check_all, check_folders, check_settings};
 pub use listing::ToolListing;
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use youyou_api::*;
@@ -40,5 +40,8 @@ pub use youyou_core::{
     prompt::{Section, SectionName, SystemPrompt},
     skills::SkillCatalog,
 };
-pub use youyou_files::{Backend, ComponentBackend, Problem, Severity, ToolDefinition, definition_invalid, load_tool};
+pub use youyou_files::{
+    Backend, ComponentBackend, Problem, ProjectContents, Roots, Severity, ToolDefinition, TrustStore,
+    definition_invalid, load_tool, project_fingerprint,
+};
 pub use youyou_providers::{Recorder, ReplayProvider, Script, ScriptError};

@@ -2,6 +2,7 @@
 
 mod input;
 mod show;
+mod trust;
 
 use std::io::{IsTerminal, Read};
 
@@ -10,6 +11,7 @@ use youyou::{Agent, Error, ErrorCode, ModelId, ReplayProvider, Script, Session, 
 use self::{
     input::{Input, Typed},
     show::Show,
+    trust::Beforehand,
 };
 use super::{Places, usage};
 use crate::{args::Chat, exit::Exit, print};
@@ -19,6 +21,8 @@ pub(crate) fn run(args: Chat, places: &Places) -> Result<Exit, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorCode::InvalidInput, format!("cannot start the async runtime: {error}")))?;
+    let beforehand = if args.trust_project { Beforehand::Trust } else { Beforehand::Nothing };
+    trust::settle(places, beforehand)?;
     let prompt = one_shot(&args)?;
     executor.block_on(async {
         let agent = build(&args, places).await?;

@@ -1,0 +1,76 @@
+//! The question whether a project's own tools may be run (D-40).
+//!
+//! A project folder that was cloned from somewhere may bring tools, and tools run as the user. So they are shown the
+//! first time, and again whenever anything in them has changed.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use youyou::{Error, ErrorCode, ProjectContents, Roots, TrustStore, project_fingerprint};
+
+use crate::{commands::Places, print};
+
+/// What the user said beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beforehand {
+    /// Nothing: ask.
+    Nothing,
+    /// `--trust-project`.
+    Trust,
+}
+
+/// Makes sure that the user trusts what the project holds.
+///
+/// # Errors
+/// `INVALID_INPUT` when they do not, or cannot be asked.
+pub(super) fn settle(places: &Places, beforehand: Beforehand) -> Result<(), Error> {
+    let roots = Roots { home: places.home.clone(), workspace: places.workspace.clone() };
+    let Some(contents) = project_fingerprint(&roots) else { return Ok(()) };
+    let (mut store, problem) = TrustStore::open(&places.home);
+    print::problems(&problem);
+    if store.is_trusted(&places.workspace, &contents.hash) {
+        return Ok(());
+    }
+    match beforehand {
+        Beforehand::Trust => {}
+        Beforehand::Nothing if io::stdin().is_terminal() => {
+            print::note(&describe(places, &contents));
+            if !agreed()? {
+                return Err(refused("this project's tools are not trusted; nothing was run"));
+            }
+        }
+        Beforehand::Nothing => {
+            print::note(&describe(places, &contents));
+            return Err(refused("this project brings tools of its own; look at them, then use --trust-project"));
+        }
+    }
+    if let Err(error) = store.trust(&places.workspace, &contents.hash) {
+        // Only the next run is the poorer for it: it asks again.
+        print::note(&format!("warning: {error}"));
+    }
+    Ok(())
+}
+
+fn refused(message: &str) -> Error {
+    Error::new(ErrorCode::InvalidInput, message)
+}
+
+fn describe(places: &Places, contents: &ProjectContents) -> String {
+    let mut text = format!("{} brings what can be run as you:\n", places.workspace.display());
+    for tool in &contents.tools {
+        text.push_str(&format!("  tool {}: {}\n", tool.name, tool.runs()));
+    }
+    for plugin in &contents.plugins {
+        text.push_str(&format!("  plugin {plugin}\n"));
+    }
+    text
+}
+
+fn agreed() -> Result<bool, Error> {
+    let unasked = |error: io::Error| refused(&format!("cannot ask on the terminal: {error}"));
+    let mut err = io::stderr().lock();
+    write!(err, "Trust it? You are asked again when any of it changes. [y/N] ").map_err(unasked)?;
+    err.flush().map_err(unasked)?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).map_err(unasked)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
