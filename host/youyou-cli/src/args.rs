@@ -109,6 +109,8 @@ pub(crate) struct List {
 pub(crate) enum Kind {
     /// What the model may call
     Tools,
+    /// What the user may call by /name
+    Skills,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,10 @@
 //! Everything that is wrong with definitions, without running or compiling anything (`youyou check`).
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use youyou_api::{Error, SourceLabel};
 use youyou_component::{ComponentHost, HostConfig};
-use youyou_files::{Problem, Roots, Severity, ToolDefinition};
+use youyou_files::{Problem, Roots, Severity, SkillDefinition, SkillScan, ToolDefinition, ToolScan};
 
 use crate::assemble::Backends;
 
@@ -17,18 +17,41 @@ pub struct Checked {
     pub problems: Vec<Problem>,
 }
 
-/// Checks every tool of a home and a workspace, shadowed ones included.
+/// Checks every tool and skill of a home and a workspace, shadowed ones included.
 ///
 /// # Errors
 /// Those of making a component host.
 pub fn check_all(home: &Path, workspace: &Path) -> Result<Checked, Error> {
-    let scan = youyou_files::scan_tools(&Roots { home: home.to_owned(), workspace: workspace.to_owned() });
-    let mut broken: Vec<_> = scan.problems.iter().filter(|problem| problem.is_error()).map(|p| &p.path).collect();
-    broken.dedup();
-    let folders = scan.tools.len() + broken.len();
-    let definitions = scan.tools.iter().map(|entry| &entry.definition);
-    let problems = check_definitions(definitions, home, workspace)?;
-    Ok(Checked { folders, problems: [scan.problems, problems].concat() })
+    let roots = Roots { home: home.to_owned(), workspace: workspace.to_owned() };
+    let (tools, skills) = (youyou_files::scan_tools(&roots), youyou_files::scan_skills(&roots));
+    let folders = tools.tools.len() + broken(&tools.problems) + skills.skills.len() + broken(&skills.problems);
+    let definitions = tools.tools.iter().map(|entry| &entry.definition);
+    let unusable = check_definitions(definitions, home, workspace)?;
+    let missing = missing_tools(&skills, &tools);
+    Ok(Checked { folders, problems: [tools.problems, unusable, skills.problems, missing].concat() })
+}
+
+/// How many folders have an error.
+fn broken(problems: &[Problem]) -> usize {
+    problems.iter().filter(|problem| problem.is_error()).map(|problem| &problem.path).collect::<HashSet<_>>().len()
+}
+
+/// Skills whose tools no folder provides; a host may still register such a tool in code (K-45).
+fn missing_tools(skills: &SkillScan, tools: &ToolScan) -> Vec<Problem> {
+    let provided: HashSet<_> = tools.tools.iter().map(|entry| entry.definition.spec.name.as_str()).collect();
+    let mut problems = Vec::new();
+    for SkillDefinition { skill, index, .. } in skills.skills.iter().map(|entry| &entry.definition) {
+        for tool in skill.required_tools.iter().filter(|tool| !provided.contains(tool.as_str())) {
+            let message = format!("the skill needs the tool {tool:?}, and no folder provides it");
+            let hint = match tools.problems_of(tool).find(|problem| problem.is_error()) {
+                Some(why) => format!("its folder cannot be used: {why}"),
+                None => "fine if your host registers that tool in code".to_owned(),
+            };
+            let problem = Problem::new(Severity::Warning, index, message).with_hint(hint);
+            problems.push(problem.with_folder(&skill.name));
+        }
+    }
+    problems
 }
 
 /// Checks the tools in these folders, wherever they stand.

@@ -27,7 +27,7 @@ mod runtime;
 
 pub use agent::{AgentBuilder, agent};
 pub use check::{Checked, check_all, check_folders, check_settings};
-pub use listing::ToolListing;
+pub use listing::{SkillListing, ToolListing, list_skills};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use youyou_api::*;
 pub use youyou_component::{Cache, CacheInfo, ComponentHost, Grants, HostConfig, Inspection, inspect};
@@ -44,4 +44,4 @@ pub use youyou_files::{
     Backend, ComponentBackend, Problem, ProjectContents, Roots, Severity, ToolDefinition, TrustStore,
     definition_invalid, load_tool, project_fingerprint,
 };
-pub use youyou_providers::{Recorder, ReplayProvider, Script, ScriptError};
+pub use youyou_providers::{Recorder, ReplayProvider, Reply, Script, ScriptError, Step, When, check_request};

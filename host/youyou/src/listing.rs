@@ -1,10 +1,10 @@
-//! What a list of tools shows about each (Y9-1).
+//! What a list of tools or skills shows about each (Y9-1).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use youyou_api::{SourceLabel, ToolHandler, ToolName, ToolSpec};
-use youyou_files::ToolDefinition;
+use youyou_api::{Skill, SourceLabel, ToolHandler, ToolName, ToolSpec};
+use youyou_files::{Problem, Roots, SkillEntry, ToolDefinition};
 
 /// One tool of one level, as `youyou list tools` and a front end show it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,6 +39,30 @@ impl ToolListing {
             shadowed_by: None,
         }
     }
+}
+
+/// One skill of one level, as `youyou list skills` and a front end show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillListing {
+    /// The skill.
+    #[serde(flatten)]
+    pub skill: Skill,
+    /// The level that it comes from (Y3.1-1).
+    pub source: SourceLabel,
+    /// The level whose skill of the same name is used in place of this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadowed_by: Option<SourceLabel>,
+}
+
+/// Every skill folder of a home and a workspace, shadowed ones included, and everything wrong with them.
+pub fn list_skills(home: &Path, workspace: &Path) -> (Vec<SkillListing>, Vec<Problem>) {
+    let scan = youyou_files::scan_skills(&Roots { home: home.to_owned(), workspace: workspace.to_owned() });
+    let listing = |entry: SkillEntry| SkillListing {
+        skill: entry.definition.skill,
+        source: entry.definition.source,
+        shadowed_by: entry.shadowed_by,
+    };
+    (scan.skills.into_iter().map(listing).collect(), scan.problems)
 }
 
 /// Orders the list by name, highest level first, and marks every tool below the first of its name.

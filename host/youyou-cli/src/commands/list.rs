@@ -1,7 +1,7 @@
 //! `youyou list`: what is registered, and where it comes from.
 
-use serde_json::json;
-use youyou::{Error, ToolListing};
+use serde_json::{Map, json};
+use youyou::{Error, Severity, SkillListing, SourceLabel, ToolListing};
 
 use super::Places;
 use crate::{
@@ -11,40 +11,75 @@ use crate::{
 };
 
 pub(crate) fn run(args: List, places: &Places) -> Result<Exit, Error> {
-    let runtime = places.builder().open()?;
+    let mut document = Map::new();
+    let mut problems = Vec::new();
     for kind in &args.kinds {
         match kind {
-            Kind::Tools if args.json => {
-                print::document(&json!({ "tools": runtime.tools(), "problems": runtime.problems() }))?;
+            Kind::Tools => {
+                let runtime = places.builder().open()?;
+                problems.extend_from_slice(runtime.problems());
+                document.insert("tools".to_owned(), json!(runtime.tools()));
+                if !args.json {
+                    show(places, "tools", tools(runtime.tools()));
+                }
             }
-            Kind::Tools if runtime.tools().is_empty() => {
-                print::note(&format!(
-                    "no tools in {} or {}; `youyou new tool NAME` makes one",
-                    places.home.join("tools").display(),
-                    places.workspace.join(".youyou").join("tools").display()
-                ));
+            Kind::Skills => {
+                let (skills, found) = youyou::list_skills(&places.home, &places.workspace);
+                problems.extend(found);
+                document.insert("skills".to_owned(), json!(skills));
+                if !args.json {
+                    show(places, "skills", self::skills(&skills));
+                }
             }
-            Kind::Tools => print::line(&table(runtime.tools())),
         }
     }
-    if !args.json {
-        print::problems(runtime.problems().iter().filter(|problem| problem.severity != youyou::Severity::Hint));
+    if args.json {
+        document.insert("problems".to_owned(), json!(problems));
+        print::document(&document)?;
+    } else {
+        print::problems(problems.iter().filter(|problem| problem.severity != Severity::Hint));
     }
     Ok(Exit::Ok)
 }
 
-fn table(tools: &[ToolListing]) -> String {
+/// Prints a table, or that there is nothing to put in it. Its first row is the heading.
+fn show(places: &Places, what: &str, rows: Vec<Vec<String>>) {
+    if rows.len() > 1 {
+        return print::line(&print::table(&rows));
+    }
+    let new = if what == "tools" { "; `youyou new tool NAME` makes one" } else { "" };
+    print::note(&format!(
+        "no {what} in {} or {}{new}",
+        places.home.join(what).display(),
+        places.workspace.join(".youyou").join(what).display()
+    ));
+}
+
+fn skills(skills: &[SkillListing]) -> Vec<Vec<String>> {
+    let mut rows = vec![["NAME", "SOURCE", "DESCRIPTION"].map(str::to_owned).to_vec()];
+    for listed in skills {
+        let name = format!("/{}", listed.skill.name);
+        rows.push(vec![name, from(listed.source, listed.shadowed_by), shorten(&listed.skill.description)]);
+    }
+    rows
+}
+
+fn from(source: SourceLabel, shadowed_by: Option<SourceLabel>) -> String {
+    match shadowed_by {
+        Some(by) => format!("{source} (shadowed by {by})"),
+        None => source.to_string(),
+    }
+}
+
+fn tools(tools: &[ToolListing]) -> Vec<Vec<String>> {
     let mut rows = vec![["NAME", "SOURCE", "RUN AS", "MAY CHANGE THINGS", "DESCRIPTION"].map(str::to_owned).to_vec()];
     for tool in tools {
-        let source = match tool.shadowed_by {
-            Some(by) => format!("{} (shadowed by {by})", tool.source),
-            None => tool.source.to_string(),
-        };
+        let source = from(tool.source, tool.shadowed_by);
         let mutating = if tool.spec.mutating { "yes" } else { "no" };
         let description = shorten(&tool.spec.description);
         rows.push(vec![tool.spec.name.to_string(), source, tool.backend.to_owned(), mutating.to_owned(), description]);
     }
-    print::table(&rows)
+    rows
 }
 
 /// The first line of a description, short enough for a row.

@@ -74,9 +74,9 @@ fn a_list_tells_of_what_was_skipped() {
 
 #[test]
 fn a_check_of_what_is_in_order_says_so() {
-    assert_eq!(tidy().run(&["check"]).shown(), "out| 4 tools checked: no errors\nexit 0");
-    assert_eq!(tidy().run(&["check", "../home/tools/both"]).shown(), "out| 1 tool checked: no errors\nexit 0");
-    assert_eq!(Desk::new("").run(&["check"]).shown(), "out| 0 tools checked: no errors\nexit 0");
+    assert_eq!(tidy().run(&["check"]).shown(), "out| 4 folders checked: no errors\nexit 0");
+    assert_eq!(tidy().run(&["check", "../home/tools/both"]).shown(), "out| 1 folder checked: no errors\nexit 0");
+    assert_eq!(Desk::new("").run(&["check"]).shown(), "out| 0 folders checked: no errors\nexit 0");
 }
 
 /// K-30, K-41, K-43, K-60, Y5.2-1: everything at once, each with its place and its fix, and nothing is run or compiled.
@@ -132,7 +132,7 @@ not a tool
     );
     let ran = desk.run(&["check"]);
     insta::assert_snapshot!(ran.shown(), @r#"
-    out| 7 tools checked: 10 errors
+    out| 7 folders checked: 10 errors
     err| error: [world]/home/tools/mistakes/index.md:4:11: `mutating` must be `true` or `false`, found the text "maybe" (write it without quotes)
     err| error: [world]/home/tools/mistakes/index.md:6:5: `type` is missing in `parameters[0]` (add `type: string`)
     err| error: [world]/home/tools/mistakes/index.md:6:19: "typ" is not a key of a parameter (did you mean `type`?)

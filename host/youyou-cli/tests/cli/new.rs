@@ -22,7 +22,7 @@ fn a_new_script_tool_works_at_once() {
             "#);
         }
         assert!(desk.world.path("work/my-tool").join(program).is_file());
-        assert_eq!(desk.run(&["check", "my-tool"]).shown(), "out| 1 tool checked: no errors\nexit 0", "{language}");
+        assert_eq!(desk.run(&["check", "my-tool"]).shown(), "out| 1 folder checked: no errors\nexit 0", "{language}");
         let greeted = desk.run(&["run-tool", "my-tool", "--args", r#"{"who":"Ada"}"#]);
         assert_eq!((greeted.code, &*greeted.stdout), (Some(0), "Hello, Ada!\n"), "{language}: {greeted:?}");
         let nobody = desk.run(&["run-tool", "my-tool"]);
@@ -61,7 +61,7 @@ fn a_new_component_tool_builds_and_works() {
         let ran = desk.finish(with_cargo(&desk, &dir, command), b"");
         assert_eq!(ran.code, Some(0), "{command}: {}", ran.stderr);
     }
-    assert_eq!(desk.run(&["check", "my-tool"]).shown(), "out| 1 tool checked: no errors\nexit 0");
+    assert_eq!(desk.run(&["check", "my-tool"]).shown(), "out| 1 folder checked: no errors\nexit 0");
     let greeted = desk.run(&["run-tool", "my-tool", "--args", r#"{"who":"Ada"}"#]);
     assert_eq!(greeted.shown(), "out| Hello, Ada!\nerr| my-tool: greeting Ada\nexit 0");
     let nobody = desk.run(&["run-tool", "my-tool", "--args", r#"{"who":""}"#]);
