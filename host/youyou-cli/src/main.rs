@@ -7,6 +7,7 @@ mod commands;
 mod exit;
 mod log;
 mod print;
+mod signals;
 
 use clap::Parser;
 

@@ -79,7 +79,8 @@ const TOO_MUCH_DATA: &str = "too much data is being copied";
 
 /// The error of a guest that was stopped from outside: because the call was cancelled, or because its time was up.
 pub(crate) fn stopped(tool: &str, context: &CallContext) -> Error {
-    if context.cancel.is_cancelled() {
+    // The deadline goes first: whoever watches it from outside may cancel as soon as it has passed.
+    if context.cancel.is_cancelled() && !context.deadline.remaining().is_zero() {
         return Error::new(ErrorCode::RequestCancelled, format!("{tool} was stopped: the call was cancelled"));
     }
     let budget_ms = u64::try_from(context.deadline.budget().as_millis()).unwrap_or(u64::MAX);

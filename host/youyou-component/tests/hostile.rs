@@ -84,6 +84,24 @@ async fn a_cancelled_call_ends() {
     }
 }
 
+/// Y4.4-2: a caller may watch the deadline too and cancel as soon as it has passed; that is still a time-out.
+#[tokio::test]
+async fn a_call_that_is_cancelled_at_its_deadline_has_timed_out() {
+    let tool = Fixture::shared().tool("sleeper");
+    tool.warm_up().await.expect("loads");
+    for arguments in [json!({"mode": "loop"}), json!({"mode": "sleep", "ms": 60_000})] {
+        let context = Fixture::context(Duration::from_millis(100));
+        let (cancel, deadline) = (context.cancel.clone(), context.deadline);
+        let canceller = async {
+            tokio::time::sleep_until(deadline.at().into()).await;
+            cancel.cancel();
+        };
+        let (result, ()) = tokio::join!(tool.call(guest::input(arguments), context), canceller);
+        let error = error_of(result);
+        assert_eq!((error.code, error.kind()), (ErrorCode::ToolTimeout, Some("LIMIT_TIME")));
+    }
+}
+
 /// K-62: on one thread, calls end while another guest computes without end; the loop is only ended after them.
 #[tokio::test(flavor = "current_thread")]
 async fn other_calls_go_on_while_a_guest_loops() {

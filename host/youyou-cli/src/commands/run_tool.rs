@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use youyou::{CallId, CallScope, CallStats, Error, ErrorCode, Runtime, Severity, ToolCall, ToolResult};
 
 use super::{Places, usage};
-use crate::{args::RunTool, exit::Exit, print};
+use crate::{args::RunTool, exit::Exit, print, signals::StopRequests};
 
 pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
     let arguments = read_arguments(&args.args)?;
@@ -25,8 +25,11 @@ pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
     })?;
     let result = executor.block_on(async {
         let interrupt = scope.cancel.clone();
+        // Before the tool starts, so that no signal comes too early.
+        let stop = StopRequests::listen();
         let watch = tokio::spawn(async move {
-            if asked_to_stop().await.is_ok() {
+            if let Ok(mut stop) = stop {
+                stop.next().await;
                 interrupt.cancel();
             }
         });
@@ -35,25 +38,6 @@ pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
         result
     })?;
     report(&result, scope.stats.snapshot(), &args)
-}
-
-/// Waits until the user, or the system, wants this program to end. A script has its own process group, so it would live
-/// on if nobody stopped it.
-#[cfg(unix)]
-async fn asked_to_stop() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut terminate, mut hangup) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted,
-        _ = terminate.recv() => Ok(()),
-        _ = hangup.recv() => Ok(()),
-    }
-}
-
-/// Waits until the user wants this program to end.
-#[cfg(not(unix))]
-async fn asked_to_stop() -> std::io::Result<()> {
-    tokio::signal::ctrl_c().await
 }
 
 /// The runtime that holds the tool, and the tool's name in it.
