@@ -100,20 +100,30 @@ impl Default for Config {
 /// `CONFIG_PARSE_ERROR` when the file cannot be read, is no YAML, or holds a value that is not of its type or out of its
 /// range. The message names the first such place as `path:line:column`, `details.problems` all of them.
 pub fn load_config(home: &Path) -> Result<(Config, Vec<Problem>), Error> {
+    match read_config(home) {
+        (Some(config), problems) => Ok((config, problems)),
+        (None, problems) => Err(refused(ErrorCode::ConfigParseError, &problems)),
+    }
+}
+
+/// Everything there is to say about `config.yaml` of a home; an error among it means that no agent can be built.
+pub fn check_config(home: &Path) -> Vec<Problem> {
+    read_config(home).1
+}
+
+/// The configuration, unless a problem is an error.
+fn read_config(home: &Path) -> (Option<Config>, Vec<Problem>) {
     let path = home.join(CONFIG_FILE);
     let text = match read_text(&path) {
         Ok(Some(text)) => text,
-        Ok(None) => return Ok((Config::default(), Vec::new())),
-        Err(problem) => return Err(refused(ErrorCode::ConfigParseError, &[*problem])),
+        Ok(None) => return (Some(Config::default()), Vec::new()),
+        Err(problem) => return (None, vec![*problem]),
     };
     let whole = FrontMatter::whole(&text);
     let mut findings = Findings::new(&path, None, whole);
     let config = read(whole.yaml, &mut findings);
     let problems = findings.into_problems();
-    match config {
-        Some(config) if !problems.iter().any(Problem::is_error) => Ok((config, problems)),
-        _ => Err(refused(ErrorCode::ConfigParseError, &problems)),
-    }
+    (config.filter(|_| !problems.iter().any(Problem::is_error)), problems)
 }
 
 /// The file's text; none where there is no file.

@@ -38,7 +38,7 @@ pub mod trust;
 mod yaml;
 
 pub use attachments::AttachmentReader;
-pub use config::{Config, load_config};
+pub use config::{Config, check_config, load_config};
 pub use execution::{Backend, ComponentBackend, Execution, Permissions, ScriptBackend};
 pub use fingerprint::{Listed, ProjectContents, project_fingerprint};
 pub use instructions::{Instruction, Instructions, load_instructions};

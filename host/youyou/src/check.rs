@@ -73,11 +73,7 @@ pub fn check_folders(dirs: &[impl AsRef<Path>], home: &Path, workspace: &Path) -
 /// What is wrong with the configuration and the instructions, and with files that look like them and are not read.
 pub fn check_settings(home: &Path, workspace: &Path) -> Vec<Problem> {
     let roots = Roots { home: home.to_owned(), workspace: workspace.to_owned() };
-    let mut problems = match youyou_files::load_config(home) {
-        Ok((_, problems)) => problems,
-        // The message begins with the place.
-        Err(error) => vec![Problem::new(Severity::Error, home.join("config.yaml"), error.message)],
-    };
+    let mut problems = youyou_files::check_config(home);
     problems.extend(youyou_files::load_instructions(&roots).1);
     problems.extend(youyou_files::stray_project_files(&roots));
     problems

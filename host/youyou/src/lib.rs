@@ -36,7 +36,7 @@ pub use youyou_core::tools::{
 };
 pub use youyou_core::{
     Agent, AgentConfig, MissingTools, Session, SessionOptions, TurnEvents,
-    context::{AssistantStatus, Entry},
+    context::{AssistantStatus, CallRecord, Entry},
     prompt::{Section, SectionName, SystemPrompt},
     skills::SkillCatalog,
 };
