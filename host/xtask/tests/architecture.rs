@@ -162,6 +162,40 @@ fn dependencies_point_down_only() {
     assert!(found.is_empty(), "\n- {}\n", found.join("\n- "));
 }
 
+/// C-4: the folders of the top level, and the crates that the work rests on.
+#[test]
+fn the_top_level_and_its_crates_are_as_agreed() {
+    let metadata = metadata();
+    for folder in ["host", "wit", "guest-sdk", "examples", "tests", "docs"] {
+        assert!(metadata.workspace_root.join(folder).is_dir(), "there is no folder {folder}");
+    }
+    for package in metadata.workspace_packages() {
+        let path = package.manifest_path.strip_prefix(&metadata.workspace_root).expect("it lies in the workspace");
+        let folder = path.components().next().map(|folder| folder.as_str());
+        let known = ["host", "guest-sdk", "examples", "tests"];
+        assert!(folder.is_some_and(|folder| known.contains(&folder)), "{path} lies in none of {known:?}");
+    }
+
+    let packages = metadata.workspace_packages();
+    let named: Vec<_> = packages.iter().flat_map(|package| built_in(package)).collect();
+    for expected in [
+        "wasmtime",
+        "wasmtime-wasi",
+        "wit-bindgen",
+        "tokio",
+        "serde",
+        "serde_json",
+        "serde_yaml",
+        "cap-std",
+        "tracing",
+        "thiserror",
+        "dirs",
+    ] {
+        let here = |dependency: &&Dependency| dependency.rename.as_deref().unwrap_or(&dependency.name) == expected;
+        assert!(named.iter().any(here), "no crate names {expected}");
+    }
+}
+
 /// A workspace with one package, which lies in `folder` and has these dependencies.
 fn workspace_with(folder: &str, dependencies: &[(&str, serde_json::Value)]) -> Metadata {
     let name = folder.rsplit('/').next().unwrap_or_default();

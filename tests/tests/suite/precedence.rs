@@ -3,7 +3,11 @@
 use serde_json::json;
 use youyou::{BoxFuture, CallContext, SourceLabel, ToolFailure, ToolHandler, ToolInput, ToolOutput, ToolSpec};
 use youyou_tests::{
-    Session, World, compile_cache, session::error_of, session::text_of, tool::script, world::components,
+    Session, World, compile_cache,
+    session::error_of,
+    session::text_of,
+    tool::{component, hostile, mutating, script},
+    world::components,
 };
 
 /// A tool in code that says so.
@@ -72,6 +76,27 @@ async fn the_higher_level_is_called_and_keeps_its_label() {
         ]
     );
     assert_eq!(session.runtime().problems().iter().filter(|problem| problem.is_error()).count(), 0);
+}
+
+/// Y3.3-3: whatever is registered may be called, whoever made it, however it is run and whether it changes things.
+#[tokio::test]
+async fn every_registered_tool_may_be_called() {
+    let world = World::new(
+        &[
+            mutating(&script("a-script", "echo done")),
+            project(&script("b-script", "echo done")),
+            component("component", "meet", ""),
+            mutating(&hostile("hostile", "")),
+        ]
+        .concat(),
+    );
+    let session = open(&world);
+    let names: Vec<_> = session.runtime().tools().iter().map(|tool| tool.spec.name.to_string()).collect();
+    assert_eq!(names, ["a", "a-script", "b-script", "c", "component", "hostile"]);
+    for name in names {
+        let result = session.call(&name, json!({"mode": "count"})).await;
+        assert!(result.success(), "{result:?}");
+    }
 }
 
 /// Y3.1-1, Y5.2-1: a folder that cannot be used replaces nothing; that it was meant to is said.
