@@ -103,6 +103,10 @@ fn names_a_place(line: &str, places: &[String]) -> bool {
     let homes = [["/ho", "me/"].concat(), ["/Us", "ers/"].concat(), ["\\Us", "ers\\"].concat()];
     let someones_home = |root: &String| {
         line.match_indices(root.as_str()).any(|(at, _)| {
+            // `[world]/home/tools` and `../home/tools` begin elsewhere.
+            if line[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || "]._-".contains(c)) {
+                return false;
+            }
             let rest = &line[at + root.len()..];
             let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
             !name.is_empty() && name != "me" && rest[name.len()..].starts_with(['/', '\\'])
@@ -145,6 +149,8 @@ fn these_rules_can_be_broken() {
     let homes = |name: &str| format!("{}{name}/project", ["/ho", "me/"].concat());
     assert!(names_a_place("cd /srv/checkout/host", &places));
     assert!(names_a_place(&homes("alice"), &places));
+    assert!(names_a_place(&format!("in {}", homes("alice")), &places));
+    assert!(!names_a_place(&format!("[world]{}", homes("alice")), &places));
     assert!(!names_a_place(&homes("me"), &places));
     assert!(!names_a_place("a relative path: host/youyou", &places));
 }

@@ -199,9 +199,9 @@ mod tests {
 
     #[test]
     fn a_path_is_found_on_the_host() {
-        let cwd = Path::new("/home/u/project");
-        assert_eq!(GuestPath::new("a/b").on_host(cwd), Path::new("/home/u/project/a/b"));
-        assert_eq!(GuestPath::new("../a").on_host(cwd), Path::new("/home/u/project/../a"));
+        let cwd = Path::new("/home/me/project");
+        assert_eq!(GuestPath::new("a/b").on_host(cwd), Path::new("/home/me/project/a/b"));
+        assert_eq!(GuestPath::new("../a").on_host(cwd), Path::new("/home/me/project/../a"));
         assert_eq!(GuestPath::new("/etc").on_host(cwd), Path::new("/etc"));
         assert_eq!(GuestPath::new("..").parent(), GuestPath::new("../.."));
     }
