@@ -109,7 +109,7 @@ fn sdk_dependency() -> String {
 }
 
 fn next_steps(dir: &Path, name: &ToolName, language: Language) -> String {
-    let dir = dir.display();
+    let dir = quoted(dir);
     let run = format!("youyou run-tool {dir} --args '{{\"who\":\"Ada\"}}'");
     let install = format!("to install it for every project: move the folder to ~/.youyou/tools/{name}");
     match language {
@@ -119,4 +119,13 @@ fn next_steps(dir: &Path, name: &ToolName, language: Language) -> String {
         ),
         Language::Sh | Language::Python => format!("made {dir}\n\nnext:\n  {run}\n\n{install}"),
     }
+}
+
+/// A path as a POSIX shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.chars().all(|c| c.is_alphanumeric() || "/._-+:@%,~".contains(c)) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }

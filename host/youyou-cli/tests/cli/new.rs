@@ -119,3 +119,14 @@ fn a_tool_can_be_made_elsewhere() {
     let other = desk.world.path("other").display().to_string();
     assert_eq!(desk.run(&["new", "tool", "my-tool", "--lang", "sh", "--workspace", &other]).code, Some(2));
 }
+
+/// The commands that are shown next can be pasted, whatever the folder is called.
+#[test]
+fn what_is_shown_next_can_be_pasted() {
+    let desk = Desk::new("");
+    let made = desk.run(&["new", "tool", "my-tool", "--lang", "sh", "--into", "Ada's tools (new)"]);
+    let line = made.stdout.lines().find_map(|line| line.strip_prefix("  youyou run-tool ")).expect("it is shown");
+    let line = format!("youyou run-tool {}", line.replace("[world]", &desk.world.path("").display().to_string()));
+    let ran = desk.finish(with_cargo(&desk, &desk.world.work(), &line), b"");
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), "Hello, Ada!\n"), "{line}: {ran:?}");
+}
