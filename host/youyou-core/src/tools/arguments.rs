@@ -1,10 +1,12 @@
 //! From the argument text that the model wrote to arguments that fit the tool's parameters (D-52, K-23).
 
+use std::sync::OnceLock;
+
 use jsonschema::{ValidationError, Validator, error::TypeKind, error::ValidationErrorKind};
 use serde_json::{Map, Value};
 use youyou_api::{Error, ErrorCode, ToolSpec};
 
-use super::nearest::nearest;
+use super::{nearest::nearest, plain::Plain};
 
 /// Reads the text of a call's arguments: a JSON object, whole. Nothing is guessed or repaired; a tool never runs with
 /// arguments that the model did not write.
@@ -31,27 +33,41 @@ pub fn parse(tool_name: &str, text: &str) -> Result<Map<String, Value>, Error> {
 /// Checks arguments against one tool's parameters.
 pub struct ArgumentChecker {
     tool_name: String,
-    parameters: Vec<String>,
-    validator: Validator,
+    schema: Value,
+    /// Accepts what fits where the parameters are of the plain kind.
+    plain: Option<Plain>,
+    /// Compiled at once, or for plain parameters when something does not fit.
+    validator: OnceLock<Result<Validator, Error>>,
 }
 
 impl ArgumentChecker {
-    /// Compiles the tool's schema. References to other documents are not followed.
+    /// Compiles the tool's schema, unless its parameters are so plain that this can wait until a call is wrong.
+    /// References to other documents are not followed.
     ///
     /// # Errors
     /// `TOOL_EXECUTION_ERROR` of kind `PARAMETERS_INVALID` when the parameters are not a JSON Schema.
     pub fn new(spec: &ToolSpec) -> Result<Self, Error> {
-        let tool_name = spec.name.to_string();
-        let validator = jsonschema::options().offline().build(&spec.parameters).map_err(|error| {
-            Error::new(
-                ErrorCode::ToolExecutionError,
-                format!("the parameters that tool {tool_name:?} declares are not a JSON Schema: {error}"),
-            )
-            .with_kind("PARAMETERS_INVALID")
-        })?;
-        let parameters = spec.parameters.get("properties").and_then(Value::as_object);
-        let parameters = parameters.map(|p| p.keys().cloned().collect()).unwrap_or_default();
-        Ok(Self { tool_name, parameters, validator })
+        let checker = Self {
+            tool_name: spec.name.to_string(),
+            plain: Plain::of(&spec.parameters),
+            schema: spec.parameters.clone(),
+            validator: OnceLock::new(),
+        };
+        if checker.plain.is_none() {
+            checker.validator()?;
+        }
+        Ok(checker)
+    }
+
+    fn validator(&self) -> Result<&Validator, Error> {
+        let compile = || {
+            jsonschema::options().offline().build(&self.schema).map_err(|error| {
+                let name = &self.tool_name;
+                let message = format!("the parameters that tool {name:?} declares are not a JSON Schema: {error}");
+                Error::new(ErrorCode::ToolExecutionError, message).with_kind("PARAMETERS_INVALID")
+            })
+        };
+        self.validator.get_or_init(compile).as_ref().map_err(Clone::clone)
     }
 
     /// Accepts the arguments or lists everything that is wrong with them. No value is converted (D-52).
@@ -59,9 +75,13 @@ impl ArgumentChecker {
     /// # Errors
     /// `TOOL_ARGUMENTS_INVALID`.
     pub fn check(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, Error> {
+        if self.plain.as_ref().is_some_and(|plain| plain.accepts(&arguments)) {
+            return Ok(arguments);
+        }
+        let validator = self.validator()?;
         let arguments = Value::Object(arguments);
-        if !self.validator.is_valid(&arguments) {
-            let faults: Vec<_> = self.validator.iter_errors(&arguments).map(|error| self.explain(&error)).collect();
+        if !validator.is_valid(&arguments) {
+            let faults: Vec<_> = validator.iter_errors(&arguments).map(|error| self.explain(&error)).collect();
             let message = format!("tool {:?} was not run: {}", self.tool_name, faults.join("; "));
             return Err(invalid(message).with_detail("faults", faults));
         }
@@ -97,11 +117,12 @@ impl ArgumentChecker {
 
     fn unknown(&self, place: &str, name: &str) -> String {
         let hint = if place.is_empty() {
-            let known = self.parameters.iter().map(String::as_str);
-            match nearest(name, known) {
+            let properties = self.schema.get("properties").and_then(Value::as_object);
+            let known: Vec<_> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+            match nearest(name, known.iter().copied()) {
                 Some(near) => format!("; did you mean {near:?}?"),
-                None if self.parameters.is_empty() => "; the tool takes none".to_owned(),
-                None => format!("; there are: {}", self.parameters.join(", ")),
+                None if known.is_empty() => "; the tool takes none".to_owned(),
+                None => format!("; there are: {}", known.join(", ")),
             }
         } else {
             format!(" in {place:?}")

@@ -12,6 +12,7 @@ pub mod dispatcher;
 mod execute;
 pub(crate) mod nearest;
 pub mod output;
+mod plain;
 
 pub use batch::Batch;
 pub use catalog::{CatalogEntry, ToolCatalog};
