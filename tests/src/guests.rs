@@ -30,17 +30,6 @@ pub fn guest(name: &str) -> PathBuf {
     path
 }
 
-/// Where all tests keep compiled components, also from one run to the next: below `youyou/components`, as in a user's
-/// cache directory.
-pub fn compile_cache() -> PathBuf {
-    cache_home().join("youyou/components")
-}
-
-/// The cache directory, in the sense of `XDG_CACHE_HOME`, that [`compile_cache`] lies in.
-pub fn cache_home() -> PathBuf {
-    target().join("tmp/youyou-tests/cache")
-}
-
 /// Where cargo puts what it builds: this program stands in it.
 pub fn target() -> PathBuf {
     let program = std::env::current_exe().expect("this program has a path");

@@ -9,7 +9,7 @@ use std::{
 use tempfile::TempDir;
 use youyou::{ComponentHost, HostConfig, Runtime, RuntimeBuilder};
 
-use crate::{guests, session::Session};
+use crate::{compiled::compile_cache, guests, session::Session};
 
 /// A directory with a `home` (what `~/.youyou` is to a user) and a `work` (the project folder), removed at the end.
 ///
@@ -143,7 +143,7 @@ impl World {
     /// When it does not open.
     #[track_caller]
     pub fn open(&self) -> Session {
-        self.open_with(components(&guests::compile_cache()), |builder| builder)
+        self.open_with(components(&compile_cache()), |builder| builder)
     }
 
     /// A runtime with an empty cache of its own, in `cache/components`.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use youyou_tests::{guests, tool::component};
+use youyou_tests::{compile_cache, tool::component};
 
 use crate::desk::{Desk, on_one_thread};
 
@@ -107,7 +107,7 @@ fn the_cache_can_be_looked_at_and_cleared() {
 #[test]
 fn the_shared_cache_is_where_the_kit_says() {
     let info = Desk::new("").run(&["cache", "--json"]).json();
-    let dir = guests::compile_cache().display().to_string();
+    let dir = compile_cache().display().to_string();
     assert_eq!(
         info["dir"].as_str().map(|shown| shown.replace("[repository]", "")),
         Some(dir.replace(&youyou_tests::repository().display().to_string(), ""))

@@ -3,7 +3,7 @@
 use std::{path::Path, process::Stdio};
 
 use tokio::{io::AsyncWriteExt, process::Command};
-use youyou_tests::{FOR_EVER, World, guests};
+use youyou_tests::{FOR_EVER, World, compiled};
 
 /// The program.
 pub(crate) const YOUYOU: &str = env!("CARGO_BIN_EXE_youyou");
@@ -37,7 +37,7 @@ impl Desk {
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let cache = match self.cache {
-            Cache::Shared => guests::cache_home(),
+            Cache::Shared => compiled::cache_home(),
             Cache::Own => self.world.path("cache"),
         };
         command
