@@ -39,8 +39,8 @@ fn fill() -> PathBuf {
         let session = world.open_with(components(&dir), |builder| builder);
         let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("an executor");
         executor.block_on(async {
-            for (tool, arguments) in CALLS {
-                load(&session, tool, arguments()).await;
+            for (tool, arguments) in calls() {
+                load(&session, tool, arguments).await;
             }
         });
     });
@@ -51,14 +51,16 @@ fn fill() -> PathBuf {
 }
 
 /// Calls that need the component and do as good as nothing.
-const CALLS: [(&str, fn() -> Value); 6] = [
-    ("hostile", || json!({"mode": "count"})),
-    ("echo", || json!({})),
-    ("meet", || json!({})),
-    ("word-count", || json!({"text": "a"})),
-    ("grep-files", || json!({"pattern": "a"})),
-    ("http-get", || json!({"url": "a"})),
-];
+fn calls() -> [(&'static str, Value); 6] {
+    [
+        ("hostile", json!({"mode": "count"})),
+        ("echo", json!({})),
+        ("meet", json!({})),
+        ("word-count", json!({"text": "a"})),
+        ("grep-files", json!({"pattern": "a"})),
+        ("http-get", json!({"url": "a"})),
+    ]
+}
 
 /// Calls a tool until its time was enough; compiling goes on between the calls.
 async fn load(session: &Session, tool: &str, arguments: Value) {

@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`world`] (a home and a workspace from one string), [`session`] (a runtime opened on them, and
 //! its calls), [`tool`] (folders that many tests need), [`guests`] (where built components are), [`compiled`] (what is
-//! compiled before a test begins), [`transcript`] (results as text), [`log`] (what was logged), [`lifeline`] (who is
+//! compiled before a test begins), [`mod@transcript`] (results as text), [`log`] (what was logged), [`lifeline`] (who is
 //! alive, and who met whom), [`server`] (a web server on this machine), [`readme`] (commands that a page shows),
 //! [`own_process`] (a test that needs a process to itself).
 //!
