@@ -131,6 +131,17 @@ enum Current {
     ShutDown,
 }
 
+impl Current {
+    fn is_alive(&self) -> Result<(), Error> {
+        match self {
+            Self::Session(_) | Self::None => Ok(()),
+            Self::ShutDown => {
+                Err(Error::new(ErrorCode::InvalidInput, "the agent has been shut down; build another one"))
+            }
+        }
+    }
+}
+
 impl Agent {
     /// Checks the parts against each other (Y6.1-1).
     ///
@@ -156,16 +167,17 @@ impl Agent {
     /// the agent is as before (D-45); `INVALID_INPUT` after [`shutdown`](Self::shutdown).
     pub async fn new_session(&self, options: SessionOptions) -> Result<Session, Error> {
         let inner = &self.0;
-        if matches!(*inner.current(), Current::ShutDown) {
-            return Err(Error::new(ErrorCode::InvalidInput, "the agent has been shut down; build another one"));
-        }
+        inner.current().is_alive()?;
         let place = Place::take(&inner.taken).ok_or_else(|| {
             Error::new(
                 ErrorCode::SessionBusy,
                 "this agent's session is still running; close it before starting another",
             )
         })?;
-        let (model, provider) = inner.model(options.model.as_ref().or(inner.parts.config.default_model.as_ref()))?;
+        let (model, provider) = match &options.model {
+            Some(id) => inner.model(Some(id))?,
+            None => inner.configured("default_model", inner.parts.config.default_model.as_ref())?,
+        };
         let scanning = inner.clone();
         let snapshot = tokio::task::spawn_blocking(move || scanning.snapshot()).await.unwrap_or_else(|error| {
             Err(Error::new(ErrorCode::DefinitionInvalid, format!("the folders could not be read: {error}")))
@@ -174,7 +186,11 @@ impl Agent {
         let env = inner.env(snapshot.tools, &prompt, model, provider, &options)?;
         let attachments = inner.parts.attachments.clone();
         let session = Session::new(SessionParts { env, prompt, skills: snapshot.skills, attachments, place });
-        *inner.current() = Current::Session(session.downgrade());
+        let mut current = inner.current();
+        // It may have been shut down meanwhile.
+        current.is_alive()?;
+        *current = Current::Session(session.downgrade());
+        drop(current);
         Ok(session)
     }
 
@@ -240,6 +256,16 @@ impl Inner {
         }
     }
 
+    /// The same for a model that the configuration names, if it does.
+    fn configured(&self, key: &str, id: Option<&ModelId>) -> Result<(ModelInfo, Arc<dyn ModelProvider>), Error> {
+        self.model(id).map_err(|mut error| {
+            if id.is_some() {
+                error.message = format!("`{key}` of config.yaml: {}", error.message);
+            }
+            error
+        })
+    }
+
     fn prompt(&self, snapshot: &Snapshot, base: Option<&str>) -> SystemPrompt {
         let built_in =
             || SourcedText { text: self.parts.config.base_instructions.clone(), source: "configured".into() };
@@ -265,7 +291,7 @@ impl Inner {
     ) -> Result<TurnEnv, Error> {
         let config = &self.parts.config;
         let (summary_model, summary_provider) = match &config.compact_model {
-            Some(id) => self.model(Some(id))?,
+            Some(id) => self.configured("compact_model", Some(id))?,
             None => (model.clone(), provider.clone()),
         };
         let specs = tools.iter().map(|(_, entry)| entry.handler().spec().clone()).collect();

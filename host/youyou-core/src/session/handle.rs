@@ -1,7 +1,7 @@
 //! The handle of a running session.
 
 use std::sync::{
-    Arc, Mutex, PoisonError, Weak,
+    Arc, Mutex, MutexGuard, PoisonError, Weak,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
@@ -68,11 +68,72 @@ struct Shared {
     attachments: Option<Arc<dyn AttachmentReader>>,
     clock: EventClock,
     turns: AtomicU64,
-    /// Held by the turn that runs.
+    /// Held by the turn that runs, until its last event is told.
     log: Arc<tokio::sync::Mutex<Log>>,
-    /// The turn that runs, or the last one that did.
-    current: Mutex<Option<Arc<TurnControl>>>,
-    place: Mutex<Option<Place>>,
+    life: Mutex<Life>,
+}
+
+/// Where a session stands.
+struct Life {
+    /// Given back once the session is closed and its last turn is over.
+    place: Option<Place>,
+    /// Whether messages are still taken.
+    open: bool,
+    doing: Doing,
+}
+
+enum Doing {
+    Nothing,
+    /// A message is looked at; nothing of it is kept yet.
+    Accepting,
+    Running(Arc<TurnControl>),
+}
+
+impl Shared {
+    fn life(&self) -> MutexGuard<'_, Life> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// While it exists, the session takes no other message. Dropped, it takes the next one, however this one fared.
+struct Busy(Arc<Shared>);
+
+impl Busy {
+    /// Begins to accept a message.
+    fn accept(shared: &Arc<Shared>) -> Result<Self, Error> {
+        let mut life = shared.life();
+        if !life.open {
+            return Err(closed());
+        }
+        match life.doing {
+            Doing::Nothing => life.doing = Doing::Accepting,
+            Doing::Accepting | Doing::Running(_) => {
+                return Err(Error::new(ErrorCode::SessionBusy, "a turn is running; wait for its end, or cancel it"));
+            }
+        }
+        Ok(Self(shared.clone()))
+    }
+
+    /// Begins the turn, unless the session was closed meanwhile.
+    fn run(&self) -> Result<Arc<TurnControl>, Error> {
+        let mut life = self.0.life();
+        if !life.open {
+            return Err(closed());
+        }
+        let control = Arc::new(TurnControl::default());
+        life.doing = Doing::Running(control.clone());
+        Ok(control)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.life().doing = Doing::Nothing;
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorCode::SessionNotFound, "the session is closed; start another one")
 }
 
 /// A session that may be over.
@@ -102,8 +163,7 @@ impl Session {
                 clock: EventClock::default(),
                 turns: AtomicU64::new(0),
                 log: Arc::default(),
-                current: Mutex::default(),
-                place: Mutex::new(Some(place)),
+                life: Mutex::new(Life { place: Some(place), open: true, doing: Doing::Nothing }),
             }),
         }
     }
@@ -146,24 +206,23 @@ impl Session {
     /// Dropped before it answers, nothing was sent.
     pub async fn send(&self, message: impl Into<UserMessage>) -> Result<TurnEvents, Error> {
         let shared = &self.shared;
-        let busy = || Error::new(ErrorCode::SessionBusy, "a turn is running; wait for its end, or cancel it");
-        let mut log = shared.log.clone().try_lock_owned().map_err(|_| busy())?;
-        if shared.place.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
-            return Err(Error::new(ErrorCode::SessionNotFound, "the session is closed; start another one"));
-        }
+        let busy = Busy::accept(shared)?;
         let parts = accept(message.into(), &shared.skills, &shared.env.model, shared.attachments.clone()).await?;
+        // The turn before may still have to tell its last event, which comes before any of this one.
+        let mut log = shared.log.clone().lock_owned().await;
+        let control = busy.run()?;
         log.history.push(Entry::User { parts });
-        let control = Arc::new(TurnControl::default());
-        *shared.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(control.clone());
         let number = shared.turns.fetch_add(1, Ordering::Relaxed) + 1;
         let turn_id = TurnId::new(format!("turn-{number}"));
         let (publisher, events) = Publisher::new(self.id().clone(), turn_id, shared.clock.clone());
-        let session = self.shared.clone();
         tokio::spawn(async move {
             let Log { history, breaker } = &mut *log;
-            let ending = turn::run(&session.env, history, breaker, &control, publisher).await;
-            drop(log);
+            let ending = turn::run(&busy.0.env, history, breaker, &control, publisher).await;
+            // Before the last event is told: whoever hears it can send the next message, or start another session if
+            // this one is dropped.
+            drop(busy);
             ending.publish();
+            drop(log);
         });
         Ok(events)
     }
@@ -171,8 +230,9 @@ impl Session {
     /// Cancels the turn that runs: the model stops at once, what it said is kept, running tools are waited for
     /// (Y6.2-4). Called again, running tools are stopped too (D-27). With no turn running it does nothing.
     pub fn cancel(&self) {
-        if let Some(control) = &*self.shared.current.lock().unwrap_or_else(PoisonError::into_inner) {
-            control.cancel();
+        match &self.shared.life().doing {
+            Doing::Running(control) => control.cancel(),
+            Doing::Nothing | Doing::Accepting => {}
         }
     }
 
@@ -188,11 +248,19 @@ impl Session {
 
     /// Ends the session: a turn that runs is cancelled and waited for; then the agent is free for another (Y6.2-5).
     ///
-    /// Closing twice is fine.
+    /// Running tools come to their own end, unless [`cancel`](Self::cancel) is called besides (D-27). Closing twice is
+    /// fine.
     pub async fn close(&self) {
-        self.cancel();
+        {
+            let mut life = self.shared.life();
+            life.open = false;
+            match &life.doing {
+                Doing::Running(control) => control.close(),
+                Doing::Nothing | Doing::Accepting => {}
+            }
+        }
         let log = self.shared.log.lock().await;
-        self.shared.place.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(log);
+        let place = self.shared.life().place.take();
+        drop((place, log));
     }
 }

@@ -1,12 +1,16 @@
 //! The tool calls of one step: which of them run, and how their results reach the log and the host.
 
-use std::sync::Arc;
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use youyou_api::{AgentEventKind, Error, ErrorCode, ToolCall};
+use youyou_api::{AgentEventKind, CallId, Error, ErrorCode, ToolCall, ToolOutput};
 
 use super::run::Turn;
 use crate::{
-    context::{Entry, normal::NO_RESULT},
+    context::Entry,
     events::Publisher,
     tools::{CallObserver, CallScope, ToolResult},
 };
@@ -46,32 +50,35 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Answers calls that will not be started, because the turn was cancelled or broke (D-24, D-25).
-    pub(super) fn skip_all(&mut self, calls: &[ToolCall], code: ErrorCode, message: &str) {
-        for call in calls {
-            self.skip(call, Error::new(code, message));
-        }
+    /// Answers a call that will not be started.
+    pub(super) fn skip(&mut self, call: &ToolCall, error: Error) {
+        self.observer.started(call);
+        self.end(ToolResult::not_started(call, error));
     }
 
-    fn skip(&mut self, call: &ToolCall, error: Error) {
-        let observer = EventObserver(self.events.clone());
-        observer.started(call);
-        let result = ToolResult::not_started(call, error);
-        observer.ended(&result);
-        self.record_result(result);
-    }
-
-    /// Answers whatever a failure left open, so that the log is sound again (Y4.1-6).
-    pub(super) fn answer_open_calls(&mut self) {
+    /// Answers whatever a failure left open, so that the log is sound again (Y4.1-6) and every call that has begun has
+    /// ended (Y7-3).
+    pub(super) fn answer_open_calls(&mut self, error: &Error) {
         for call in self.history.unanswered() {
-            self.history.push(Entry::ToolResult {
-                call_id: call.call_id,
-                tool_name: call.tool_name,
-                content: NO_RESULT.to_owned(),
-                is_error: true,
-                metadata: None,
-            });
+            let Error { code, message, .. } = error;
+            if self.observer.is_running(&call.call_id) {
+                let text = format!("[this call broke off, and what it has done is unknown: {message}]");
+                self.end(ToolResult {
+                    call_id: call.call_id,
+                    tool_name: call.tool_name,
+                    output: ToolOutput::error(text),
+                    duration: Duration::ZERO,
+                    error: Some(error.clone()),
+                });
+            } else {
+                self.skip(&call, Error::new(*code, "[not started: the turn had ended by a failure before]"));
+            }
         }
+    }
+
+    fn end(&mut self, result: ToolResult) {
+        self.observer.ended(&result);
+        self.record_result(result);
     }
 
     fn record_result(&mut self, result: ToolResult) {
@@ -89,7 +96,7 @@ impl Turn<'_> {
             session: Some(self.env.session_id.clone()),
             stop: self.control.stop().clone(),
             cancel: self.control.kill().clone(),
-            observer: Some(Arc::new(EventObserver(self.events.clone()))),
+            observer: Some(self.observer.clone()),
             ..CallScope::new(&*self.env.cwd)
         }
     }
@@ -97,16 +104,36 @@ impl Turn<'_> {
 
 /// Turns the begin and end of calls into events.
 #[derive(Debug)]
-struct EventObserver(Arc<Publisher>);
+pub(super) struct EventObserver {
+    events: Arc<Publisher>,
+    /// What has begun and not ended.
+    running: Mutex<HashSet<CallId>>,
+}
+
+impl EventObserver {
+    pub(super) fn new(events: Arc<Publisher>) -> Self {
+        Self { events, running: Mutex::default() }
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashSet<CallId>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_running(&self, call_id: &CallId) -> bool {
+        self.running().contains(call_id)
+    }
+}
 
 impl CallObserver for EventObserver {
     fn started(&self, call: &ToolCall) {
         let ToolCall { call_id, tool_name, arguments } = call.clone();
-        self.0.publish(AgentEventKind::ToolCallStart { call_id, tool_name, arguments });
+        self.running().insert(call_id.clone());
+        self.events.publish(AgentEventKind::ToolCallStart { call_id, tool_name, arguments });
     }
 
     fn ended(&self, result: &ToolResult) {
-        self.0.publish(AgentEventKind::ToolCallEnd {
+        self.running().remove(&result.call_id);
+        self.events.publish(AgentEventKind::ToolCallEnd {
             call_id: result.call_id.clone(),
             tool_name: result.tool_name.clone(),
             output: result.output.content.clone(),

@@ -1,10 +1,41 @@
 //! Making the context shorter while a turn runs (Y4.2).
 
-use futures_util::StreamExt;
-use youyou_api::{AgentEventKind, ChatEvent, CompactionMethod, Error, ErrorCode, ProviderError};
+use std::panic::AssertUnwindSafe;
 
-use super::run::Turn;
+use futures_util::{FutureExt, StreamExt};
+use youyou_api::{
+    AgentEventKind, ChatEvent, ChatRequest, CompactionMethod, Error, ErrorCode, Message, ProviderError,
+    ProviderErrorKind, StopReason,
+};
+
+use super::{
+    run::Turn,
+    step::{broke_off, panicked},
+};
 use crate::context::{Entry, compact, estimate};
+
+/// What came of trying to make the context shorter.
+enum Compacted {
+    Shorter,
+    /// There is nothing that could be left out.
+    Impossible,
+    /// The user cancelled meanwhile; everything is as before.
+    Cancelled,
+}
+
+/// What is to be appended to the log.
+enum Shortening {
+    By(Entry, CompactionMethod),
+    Impossible,
+    Cancelled,
+}
+
+/// What came of asking for a summary.
+enum Summary {
+    Written(String),
+    Failed,
+    Cancelled,
+}
 
 impl Turn<'_> {
     /// Makes the context shorter if it nears the model's window (Y4.2-2, first trigger).
@@ -26,11 +57,13 @@ impl Turn<'_> {
     /// `COMPACT_ERROR` when there is nothing that could be left out.
     pub(super) async fn compact_now(&mut self) -> Result<(), Error> {
         let before = self.estimated_tokens();
-        if self.compact(before).await {
-            return Ok(());
+        match self.compact(before).await {
+            Compacted::Shorter | Compacted::Cancelled => Ok(()),
+            Compacted::Impossible => {
+                let message = "the request is too long for the model, and nothing of the conversation can be left out";
+                Err(Error::new(ErrorCode::CompactError, message))
+            }
         }
-        let message = "the request is too long for the model, and nothing of the conversation can be left out";
-        Err(Error::new(ErrorCode::CompactError, message))
     }
 
     fn estimated_tokens(&self) -> u64 {
@@ -38,70 +71,86 @@ impl Turn<'_> {
         compact::estimate_request(self.history, overhead, self.env.model.capabilities)
     }
 
-    /// Summarises, or cuts off where that fails (Y4.2-3). Whether anything was left out.
-    async fn compact(&mut self, tokens_before: u64) -> bool {
+    /// Summarises, or cuts off where that fails (Y4.2-3).
+    async fn compact(&mut self, tokens_before: u64) -> Compacted {
         // Reported and estimated figures are no common measure; for the breaker both sides are estimated.
         let before = self.estimated_messages();
-        let Some((entry, method)) = self.shorter(tokens_before).await else {
-            self.breaker.round(before, before);
-            return false;
+        let (entry, method) = match self.shortening(tokens_before).await {
+            Shortening::By(entry, method) => (entry, method),
+            Shortening::Impossible => {
+                self.breaker.round(before, before);
+                return Compacted::Impossible;
+            }
+            Shortening::Cancelled => return Compacted::Cancelled,
         };
         self.history.push(entry);
         self.breaker.round(before, self.estimated_messages());
         let tokens_after = self.estimated_tokens();
         self.events.publish(AgentEventKind::ContextCompacted { tokens_before, tokens_after, method });
-        true
+        Compacted::Shorter
     }
 
     fn estimated_messages(&self) -> u64 {
         compact::estimate_messages(self.history.entries(), self.env.model.capabilities)
     }
 
-    async fn shorter(&self, tokens_before: u64) -> Option<(Entry, CompactionMethod)> {
+    async fn shortening(&self, tokens_before: u64) -> Shortening {
         let (entries, window) = (self.history.entries(), self.env.model.context_window);
-        if let Some(plan) = compact::plan_summary(entries, window)
-            && let Some(summary) = self.summarise(plan.to_summarise.clone()).await
-            && let Some(entry) = plan.compaction(entries, &summary, tokens_before)
-        {
-            return Some((entry, CompactionMethod::Summary));
+        if let Some(plan) = compact::plan_summary(entries, window) {
+            match self.summarise(plan.to_summarise.clone()).await {
+                Summary::Written(text) => {
+                    if let Some(entry) = plan.compaction(entries, &text, tokens_before) {
+                        return Shortening::By(entry, CompactionMethod::Summary);
+                    }
+                }
+                Summary::Failed => {}
+                Summary::Cancelled => return Shortening::Cancelled,
+            }
         }
-        let plan = compact::plan_truncation(entries, window)?;
-        Some((plan.compaction(tokens_before), CompactionMethod::Truncation))
+        match compact::plan_truncation(entries, window) {
+            Some(plan) => Shortening::By(plan.compaction(tokens_before), CompactionMethod::Truncation),
+            None => Shortening::Impossible,
+        }
     }
 
-    /// The summary; none when the model cannot be asked, or the user cancels meanwhile.
-    async fn summarise(&self, messages: Vec<youyou_api::Message>) -> Option<String> {
+    async fn summarise(&self, messages: Vec<Message>) -> Summary {
         let settings = &self.env.compaction;
         let request = compact::summary_request(&settings.model, settings.prompt.as_deref(), messages);
-        let answer = async {
-            let mut stream = settings.provider.chat(request, self.control.stop().child_token());
-            let mut text = String::new();
-            while let Some(event) = stream.next().await {
-                match event? {
-                    ChatEvent::TextDelta { text: piece } => text.push_str(&piece),
-                    ChatEvent::Done { .. } => break,
-                    _ => {}
-                }
-            }
-            Ok::<_, ProviderError>(text)
-        };
+        let asking = AssertUnwindSafe(self.ask_for_summary(request)).catch_unwind();
         let summary = tokio::select! {
             biased;
-            () = self.control.stop().cancelled() => return None,
-            summary = answer => summary,
+            () = self.control.stop().cancelled() => return Summary::Cancelled,
+            summary = asking => summary.unwrap_or_else(|panic| Err(panicked(&*panic))),
         };
         match summary {
-            Ok(text) if !text.trim().is_empty() => Some(text),
+            Ok(text) if !text.trim().is_empty() => Summary::Written(text),
             Ok(_) => {
                 tracing::warn!("the summary of the conversation came out empty; its beginning is left out instead");
-                None
+                Summary::Failed
             }
             Err(error) => {
                 tracing::warn!(
                     "no summary of the conversation could be made: {error}; its beginning is left out instead"
                 );
-                None
+                Summary::Failed
             }
         }
+    }
+
+    async fn ask_for_summary(&self, request: ChatRequest) -> Result<String, ProviderError> {
+        let mut stream = self.env.compaction.provider.chat(request, self.control.stop().child_token());
+        let mut text = String::new();
+        while let Some(event) = stream.next().await {
+            match event? {
+                ChatEvent::TextDelta { text: piece } => text.push_str(&piece),
+                ChatEvent::Done { stop: StopReason::End | StopReason::MaxTokens, .. } => return Ok(text),
+                ChatEvent::Done { stop: StopReason::Refused, .. } => {
+                    return Err(ProviderError::new(ProviderErrorKind::Other, "the provider refused to write one"));
+                }
+                _ => {}
+            }
+            tokio::task::consume_budget().await;
+        }
+        Err(broke_off())
     }
 }

@@ -34,10 +34,24 @@ impl TurnControl {
     /// Cancels the turn: the model stops at once, running tools are waited for (Y6.2-4). The second time, running tools
     /// are stopped too (D-27). After the turn's end it does nothing.
     pub fn cancel(&self) {
+        if self.cancel_once() == CANCELLING {
+            self.kill.cancel();
+        }
+    }
+
+    /// The same, but however often it is called, running tools are only waited for.
+    pub(crate) fn close(&self) {
+        self.cancel_once();
+    }
+
+    /// The state that it was in.
+    fn cancel_once(&self) -> u8 {
         match self.state.compare_exchange(RUNNING, CANCELLING, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => self.stop.cancel(),
-            Err(CANCELLING) => self.kill.cancel(),
-            Err(_) => {}
+            Ok(before) => {
+                self.stop.cancel();
+                before
+            }
+            Err(before) => before,
         }
     }
 
@@ -80,6 +94,8 @@ mod tests {
         let control = TurnControl::default();
         control.cancel();
         assert!(control.stop().is_cancelled() && !control.kill().is_cancelled() && control.is_cancelling());
+        control.close();
+        assert!(!control.kill().is_cancelled());
         control.cancel();
         assert!(control.kill().is_cancelled());
         assert_eq!(control.end(), Ended::Cancelled);

@@ -89,7 +89,8 @@ impl Gather {
                 Piece::Silent
             }
             ChatEvent::ToolCall(call) => {
-                let index = self.calls_so_far().map(|call| call.index + 1).max().unwrap_or(0);
+                // Calls of one number keep the order in which they came.
+                let index = self.calls_so_far().map(|call| call.index.saturating_add(1)).max().unwrap_or(0);
                 let ToolCall { call_id, tool_name, arguments } = call;
                 let provider_id = call_id.to_string();
                 self.drafts.push(Draft::Call(CallDraft { index, provider_id, tool_name, arguments, whole: true }));
@@ -109,8 +110,9 @@ impl Gather {
 
     fn take_delta(&mut self, index: u32, call_id: Option<String>, tool_name: Option<String>, arguments: &str) {
         let known = self.drafts.iter_mut().find_map(|draft| match draft {
-            Draft::Call(call) if call.index == index => Some(call),
-            _ => None,
+            // A whole call has a number of our own making, which says nothing about the pieces of others.
+            Draft::Call(call) if call.index == index && !call.whole => Some(call),
+            Draft::Call(_) | Draft::Text(_) | Draft::Reasoning { .. } => None,
         });
         match known {
             Some(call) => {
@@ -249,6 +251,25 @@ mod tests {
         let ours: Vec<_> = calls(&gathered).into_iter().map(|call| call.0).collect();
         assert_eq!(ours, ["call-1", "call-2"]);
         assert!(gathered.renamed.iter().all(|record| record.provider_id == "same"));
+    }
+
+    /// A provider may number its pieces as it likes, and mix them with whole calls.
+    #[test]
+    fn pieces_never_run_into_a_whole_call_whatever_their_number() {
+        let whole = |name: &str| {
+            ChatEvent::ToolCall(ToolCall { call_id: CallId::new("w"), tool_name: name.into(), arguments: "{}".into() })
+        };
+        let gathered = gather(vec![
+            whole("first"),
+            delta(0, Some("x"), Some("second"), "{\"a\""),
+            delta(u32::MAX, Some("y"), Some("third"), "{\"b\":2}"),
+            whole("fourth"),
+            delta(0, None, None, ":1}"),
+        ])
+        .complete(ids());
+        let found: Vec<_> = calls(&gathered).into_iter().map(|(_, name, arguments)| (name, arguments)).collect();
+        let expected = [("first", "{}"), ("second", "{\"a\":1}"), ("third", "{\"b\":2}"), ("fourth", "{}")];
+        assert_eq!(found, expected.map(|(name, arguments)| (name.to_owned(), arguments.to_owned())));
     }
 
     /// D-25: whole calls stay, half ones go, text stays.

@@ -9,6 +9,7 @@ use youyou_api::{
 };
 
 use super::{
+    calls::EventObserver,
     control::{Ended, TurnControl},
     gather::Gathered,
     repeat::RepeatDetector,
@@ -19,11 +20,6 @@ use crate::{
     events::Publisher,
     tools::Dispatcher,
 };
-
-/// Follows a message that the user cut off (Y3.7-3).
-const CANCELLED_NOTICE: &str = "[此消息因用户取消而中断]";
-/// Follows a message that broke off by itself (D-26).
-const BROKEN_NOTICE: &str = "[此消息因异常中断]";
 
 /// What a session's turns have in common. Nothing in it changes while the session runs.
 pub(crate) struct TurnEnv {
@@ -58,6 +54,7 @@ pub(crate) struct Turn<'a> {
     pub(super) breaker: &'a mut Breaker,
     pub(super) control: &'a TurnControl,
     pub(super) events: Arc<Publisher>,
+    pub(super) observer: Arc<EventObserver>,
     pub(super) calls_asked: u32,
     pub(super) repeats: RepeatDetector,
 }
@@ -107,6 +104,7 @@ pub(crate) async fn run(
         breaker,
         control,
         events: events.clone(),
+        observer: Arc::new(EventObserver::new(events.clone())),
         calls_asked: 0,
         repeats: RepeatDetector::default(),
     };
@@ -114,8 +112,8 @@ pub(crate) async fn run(
         let message = format!("the turn ended by a fault of the runtime: {}", crate::panic::text(&*panic));
         Err(Error::new(ErrorCode::ToolExecutionError, message).with_origin(ErrorSource::Agent))
     });
-    if outcome.is_err() {
-        turn.answer_open_calls();
+    if let Err(error) = &outcome {
+        turn.answer_open_calls(error);
     }
     let outcome = match (control.end(), outcome) {
         (Ended::Cancelled, _) => Outcome::Cancelled,
@@ -125,17 +123,42 @@ pub(crate) async fn run(
     Ending { events, outcome }
 }
 
+/// Why an answer did not come to its end.
+#[derive(Clone, Copy)]
+enum Interruption {
+    ByUser,
+    ByFailure(ErrorCode),
+}
+
+impl Interruption {
+    /// Follows the message that was cut off (Y3.7-3, D-26).
+    fn notice(self) -> &'static str {
+        match self {
+            Self::ByUser => "[此消息因用户取消而中断]",
+            Self::ByFailure(_) => "[此消息因异常中断]",
+        }
+    }
+
+    /// Answers the calls in it.
+    fn error(self) -> Error {
+        match self {
+            Self::ByUser => Error::new(ErrorCode::RequestCancelled, "[cancelled: this call was not started]"),
+            Self::ByFailure(code) => Error::new(code, "[not started: the answer with this call broke off]"),
+        }
+    }
+}
+
 impl Turn<'_> {
     async fn steps(&mut self) -> Result<(), Error> {
         for step in 1_u32.. {
             self.events.publish(AgentEventKind::StepStart { step });
-            let answer = self.ask().await?;
+            let answer = self.ask().await;
             let usage = match &answer {
-                Answer::Whole { usage, .. } => *usage,
-                Answer::Cancelled(_) | Answer::Broken(..) => Usage::default(),
+                Ok(Answer::Whole { usage, .. }) => *usage,
+                Ok(Answer::Cancelled(_) | Answer::Broken(..)) | Err(_) => Usage::default(),
             };
             self.events.publish(AgentEventKind::StepEnd { step, usage });
-            match answer {
+            match answer? {
                 Answer::Whole { gathered, usage, stop } => {
                     let calls = gathered.calls();
                     self.record(gathered, AssistantStatus::Complete, usage);
@@ -150,11 +173,11 @@ impl Turn<'_> {
                     }
                 }
                 Answer::Cancelled(gathered) => {
-                    self.interrupted(gathered, ErrorCode::RequestCancelled, CANCELLED_NOTICE);
+                    self.interrupted(gathered, Interruption::ByUser);
                     return Ok(());
                 }
                 Answer::Broken(gathered, error) => {
-                    self.interrupted(gathered, error.code, BROKEN_NOTICE);
+                    self.interrupted(gathered, Interruption::ByFailure(error.code));
                     return Err(error);
                 }
             }
@@ -170,11 +193,13 @@ impl Turn<'_> {
     }
 
     /// Keeps what came of an answer, answers the calls in it, and tells the model of it (D-25, D-26).
-    fn interrupted(&mut self, gathered: Gathered, code: ErrorCode, notice: &str) {
+    fn interrupted(&mut self, gathered: Gathered, interruption: Interruption) {
         let calls = gathered.calls();
         self.record(gathered, AssistantStatus::Incomplete, Usage::default());
-        self.skip_all(&calls, code, "[cancelled: this call was not started]");
-        self.history.push(Entry::System { text: notice.to_owned() });
+        for call in &calls {
+            self.skip(call, interruption.error());
+        }
+        self.history.push(Entry::System { text: interruption.notice().to_owned() });
     }
 
     /// An answer that is whole, but not as long as the model wanted, is worth a word to the user (D-29).

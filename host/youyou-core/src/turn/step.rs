@@ -135,11 +135,11 @@ impl Turn<'_> {
     }
 }
 
-fn broke_off() -> ProviderError {
+pub(super) fn broke_off() -> ProviderError {
     ProviderError::new(ProviderErrorKind::Network, "the model's answer ended without saying that it was complete")
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> ProviderError {
+pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> ProviderError {
     let text = crate::panic::text(panic);
     ProviderError::new(ProviderErrorKind::Other, format!("the model provider panicked: {text}"))
 }
