@@ -1,14 +1,15 @@
 //! The kit that tests of behaviour are made with: a world of files, the tools in it, and what can be watched.
 //!
 //! Read in this order: [`world`] (a home and a workspace from one string), [`session`] (a runtime opened on them, and
-//! its calls), [`tool`] (folders that many tests need), [`guests`] (where built components are), [`compiled`] (what is
-//! compiled before a test begins), [`mod@transcript`] (results as text), [`log`] (what was logged), [`lifeline`] (who is
-//! alive, and who met whom), [`server`] (a web server on this machine), [`readme`] (commands that a page shows),
-//! [`own_process`] (a test that needs a process to itself).
+//! its calls), [`agent`] (an agent on them, and its conversations), [`tool`] (folders that many tests need), [`guests`]
+//! (where built components are), [`compiled`] (what is compiled before a test begins), [`mod@transcript`] (results as
+//! text), [`log`] (what was logged), [`lifeline`] (who is alive, and who met whom), [`server`] (a web server on this
+//! machine), [`readme`] (commands that a page shows), [`own_process`] (a test that needs a process to itself).
 //!
 //! It knows the `youyou` crate, and no part below it. It is for Unix-like systems.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+pub mod agent;
 pub mod compiled;
 pub mod guests;
 pub mod lifeline;

@@ -1,6 +1,7 @@
 //! Behaviour through `youyou::Runtime`, one module for each subject. `cargo suite FILTER` runs a part of it.
 #![cfg(unix)]
 
+mod agent;
 mod batches;
 mod components;
 mod examples;

@@ -1,0 +1,13 @@
+//! Behaviour of an agent through `youyou::agent()`: what a host sees of it, and what the model is sent.
+
+mod any_turns;
+mod attachments;
+mod building;
+mod calls;
+mod cancel;
+mod compaction;
+mod prompts;
+mod providers;
+mod sessions;
+mod skills;
+mod turns;
