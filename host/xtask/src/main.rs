@@ -2,6 +2,7 @@
 //!
 //! One file for each subcommand. Nothing here is part of the product, and the product never depends on it.
 
+mod bench;
 mod checks;
 mod command;
 mod demo;
@@ -38,6 +39,8 @@ enum Command {
     Check,
     /// Everything: setup, guests, the checks, documentation, then all tests
     Test,
+    /// Measures the ratios that speed and size are held against, in release, and writes docs/performance.md
+    Bench,
     /// Writes the JSON Schemas of the documents to docs/schema/
     Schema(schema::Args),
 }
@@ -61,6 +64,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Demo => demo::run(&workspace),
         Command::Check => checks::run(&workspace),
         Command::Test => test::run(&workspace),
+        Command::Bench => bench::run(&workspace),
         Command::Schema(args) => schema::run(&workspace, args.mode()),
     }
 }
