@@ -2,20 +2,23 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use youyou_api::{Error, SourceLabel, ToolHandler};
+use youyou_api::{Error, SourceLabel, ToolHandler, ToolSpec};
 use youyou_component::{ComponentHost, ComponentSpec, ComponentTool, Grants, Role, grants::GrantProblem};
 use youyou_core::tools::ToolCatalog;
-use youyou_files::{Backend, Problem, Severity, ToolDefinition, ToolEntry, ToolScan, definition_invalid};
+use youyou_files::{
+    Backend, ComponentBackend, Execution, Problem, ScriptBackend, Severity, ToolDefinition, ToolEntry, ToolScan,
+    definition_invalid,
+};
 use youyou_script::{ScriptCommand, ScriptHost, ScriptTool};
 
-use crate::listing::{self, ToolListing};
+use crate::listing::Registered;
 
 /// Every tool there is, merged.
 pub(crate) struct Assembled {
     /// By name.
     pub(crate) catalog: ToolCatalog,
     /// Every tool of every level, shadowed ones included.
-    pub(crate) tools: Vec<ToolListing>,
+    pub(crate) tools: Vec<Registered>,
     /// Everything found wrong.
     pub(crate) problems: Vec<Problem>,
 }
@@ -29,15 +32,14 @@ pub(crate) fn assemble(backends: &Backends, code: &[Arc<dyn ToolHandler>], scan:
     let mut catalog = ToolCatalog::new();
     let mut tools = Vec::with_capacity(entries.len() + code.len());
     for handler in code {
-        tools.push(ToolListing::of_code(&**handler));
+        tools.push(Registered { handler: handler.clone(), source: SourceLabel::Programmatic, dir: None });
         catalog.add(SourceLabel::Programmatic, handler.clone())?;
     }
     for ToolEntry { definition, .. } in entries {
-        let listing = ToolListing::of_definition(&definition);
-        let source = definition.source;
+        let (source, dir) = (definition.source, definition.dir.clone());
         match backends.handler(definition) {
             Ok(handler) => {
-                tools.push(listing);
+                tools.push(Registered { handler: handler.clone(), source, dir: Some(dir) });
                 catalog.add(source, handler)?;
             }
             Err(found) => problems.extend(found),
@@ -46,7 +48,6 @@ pub(crate) fn assemble(backends: &Backends, code: &[Arc<dyn ToolHandler>], scan:
     for (name, why) in skipped(&problems) {
         catalog.add_skipped(name, why);
     }
-    listing::shadow(&mut tools);
     Ok(Assembled { catalog, tools, problems })
 }
 
@@ -74,24 +75,25 @@ impl Backends {
 
     /// The handler for a definition; or what is wrong with it that only its backend could tell.
     pub(crate) fn handler(&self, definition: ToolDefinition) -> Result<Arc<dyn ToolHandler>, Vec<Problem>> {
-        match runnable(&definition)? {
-            Runnable::Script(command) => Ok(Arc::new(ScriptTool::new(self.scripts.clone(), definition.spec, command))),
-            Runnable::Component(component) => {
-                Ok(Arc::new(ComponentTool::new(self.components.clone(), definition.spec, component)))
+        Ok(match runnable(definition)? {
+            (spec, Runnable::Script(command)) => Arc::new(ScriptTool::new(self.scripts.clone(), spec, command)),
+            (spec, Runnable::Component(component)) => {
+                Arc::new(ComponentTool::new(self.components.clone(), spec, component))
             }
-        }
+        })
     }
 
     /// What keeps a definition from being run as things are now, without running or compiling it.
     pub(crate) fn check(&self, definition: &ToolDefinition, cwd: &Path) -> Vec<Problem> {
-        match runnable(definition) {
-            Ok(Runnable::Script(command)) => {
+        let problem = |message: String| problem_with(&definition.index, &definition.spec, message);
+        match runnable(definition.clone()) {
+            Ok((_, Runnable::Script(command))) => {
                 let found = youyou_script::problems(&command, &self.scripts, cwd);
-                found.iter().map(|problem| problem_with(definition, problem.to_string())).collect()
+                found.iter().map(|found| problem(found.to_string())).collect()
             }
-            Ok(Runnable::Component(component)) => {
+            Ok((_, Runnable::Component(component))) => {
                 let found = youyou_component::check(&component.path, Role::Tool).err();
-                found.into_iter().map(|error| problem_with(definition, error.message)).collect()
+                found.into_iter().map(|error| problem(error.message)).collect()
             }
             Err(problems) => problems,
         }
@@ -104,37 +106,30 @@ enum Runnable {
     Component(ComponentSpec),
 }
 
-fn runnable(definition: &ToolDefinition) -> Result<Runnable, Vec<Problem>> {
-    let execution = &definition.execution;
-    match &execution.backend {
-        Backend::Script(script) => Ok(Runnable::Script(ScriptCommand {
-            command: script.command.clone(),
-            args: script.args.clone(),
-            dir: definition.dir.clone(),
-            working_directory: execution.working_directory.clone(),
-            timeout: execution.timeout,
-        })),
-        Backend::Component(component) => {
-            let asked = &component.permissions;
-            let grants = Grants::parse(&asked.read, &asked.write, &asked.env, &asked.net)
-                .map_err(|found| found.into_iter().map(|grant| grant_problem(definition, grant)).collect::<Vec<_>>())?;
-            Ok(Runnable::Component(ComponentSpec {
-                path: component.path.clone(),
-                working_directory: execution.working_directory.clone(),
-                memory_bytes: component.memory_bytes,
-                timeout: execution.timeout,
-                grants,
-            }))
+/// Takes the definition apart rather than copy it: there may be thousands.
+fn runnable(definition: ToolDefinition) -> Result<(ToolSpec, Runnable), Vec<Problem>> {
+    let ToolDefinition { spec, dir, index, execution: Execution { backend, timeout, working_directory }, .. } =
+        definition;
+    let runnable = match backend {
+        Backend::Script(ScriptBackend { command, args }) => {
+            Runnable::Script(ScriptCommand { command, args, dir, working_directory, timeout })
         }
-    }
+        Backend::Component(ComponentBackend { path, memory_bytes, permissions: asked }) => {
+            let grants = Grants::parse(&asked.read, &asked.write, &asked.env, &asked.net).map_err(|found| {
+                found.into_iter().map(|grant| grant_problem(&index, &spec, grant)).collect::<Vec<_>>()
+            })?;
+            Runnable::Component(ComponentSpec { path, working_directory, memory_bytes, timeout, grants })
+        }
+    };
+    Ok((spec, runnable))
 }
 
-fn grant_problem(definition: &ToolDefinition, grant: GrantProblem) -> Problem {
-    let mut problem = problem_with(definition, grant.message).with_hint(grant.hint);
+fn grant_problem(index: &Path, spec: &ToolSpec, grant: GrantProblem) -> Problem {
+    let mut problem = problem_with(index, spec, grant.message).with_hint(grant.hint);
     problem.key = Some(format!("execution.{}", grant.key));
     problem
 }
 
-fn problem_with(definition: &ToolDefinition, message: String) -> Problem {
-    Problem::new(Severity::Error, &definition.index, message).with_folder(definition.spec.name.as_str())
+fn problem_with(index: &Path, spec: &ToolSpec, message: String) -> Problem {
+    Problem::new(Severity::Error, index, message).with_folder(spec.name.as_str())
 }

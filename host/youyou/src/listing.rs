@@ -1,10 +1,13 @@
 //! What a list of tools or skills shows about each (Y9-1).
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde::Serialize;
 use youyou_api::{Skill, SourceLabel, ToolHandler, ToolName, ToolSpec};
-use youyou_files::{Problem, Roots, SkillEntry, ToolDefinition};
+use youyou_files::{Problem, Roots, SkillEntry};
 
 /// One tool of one level, as `youyou list tools` and a front end show it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,21 +27,26 @@ pub struct ToolListing {
     pub shadowed_by: Option<SourceLabel>,
 }
 
-impl ToolListing {
-    pub(crate) fn of_code(handler: &dyn ToolHandler) -> Self {
-        let spec = handler.spec().clone();
-        Self { spec, source: SourceLabel::Programmatic, backend: handler.backend(), dir: None, shadowed_by: None }
-    }
+/// A tool of one level, from which its listing is made when somebody asks: few who open a runtime do.
+pub(crate) struct Registered {
+    pub(crate) handler: Arc<dyn ToolHandler>,
+    pub(crate) source: SourceLabel,
+    /// Its folder; none for a tool in code.
+    pub(crate) dir: Option<PathBuf>,
+}
 
-    pub(crate) fn of_definition(definition: &ToolDefinition) -> Self {
-        Self {
-            spec: definition.spec.clone(),
-            source: definition.source,
-            backend: definition.execution.backend.as_str(),
-            dir: Some(definition.dir.clone()),
-            shadowed_by: None,
-        }
-    }
+/// The listings of all tools, by name and then highest level first.
+pub(crate) fn list(tools: &[Registered]) -> Vec<ToolListing> {
+    let listing = |tool: &Registered| ToolListing {
+        spec: tool.handler.spec().clone(),
+        source: tool.source,
+        backend: tool.handler.backend(),
+        dir: tool.dir.clone(),
+        shadowed_by: None,
+    };
+    let mut listings: Vec<_> = tools.iter().map(listing).collect();
+    shadow(&mut listings);
+    listings
 }
 
 /// One skill of one level, as `youyou list skills` and a front end show it.
@@ -66,7 +74,7 @@ pub fn list_skills(home: &Path, workspace: &Path) -> (Vec<SkillListing>, Vec<Pro
 }
 
 /// Orders the list by name, highest level first, and marks every tool below the first of its name.
-pub(crate) fn shadow(tools: &mut [ToolListing]) {
+fn shadow(tools: &mut [ToolListing]) {
     tools.sort_by(|a, b| a.spec.name.cmp(&b.spec.name).then(b.source.cmp(&a.source)));
     let mut winner: Option<(ToolName, SourceLabel)> = None;
     for tool in tools {

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use youyou_api::{Error, SourceLabel, ToolHandler};
@@ -12,7 +12,7 @@ use youyou_files::{Problem, Roots, ToolEntry, ToolScan, definition_invalid};
 
 use crate::{
     assemble::{Assembled, Backends, assemble},
-    listing::ToolListing,
+    listing::{self, Registered, ToolListing},
 };
 
 /// The tools of one home and one workspace, ready to be called.
@@ -21,7 +21,8 @@ use crate::{
 /// compiles nothing and starts nothing.
 pub struct Runtime {
     dispatcher: Dispatcher,
-    tools: Vec<ToolListing>,
+    tools: Vec<Registered>,
+    listings: OnceLock<Vec<ToolListing>>,
     problems: Vec<Problem>,
     components: ComponentHost,
 }
@@ -52,7 +53,7 @@ impl Runtime {
 
     /// Every tool of every level, shadowed ones included, in the order of names and then of priority.
     pub fn tools(&self) -> &[ToolListing] {
-        &self.tools
+        self.listings.get_or_init(|| listing::list(&self.tools))
     }
 
     /// What was found wrong while opening. An error means that its folder was skipped (Y6.1-1).
@@ -122,6 +123,7 @@ impl RuntimeBuilder {
         };
         let backends = Backends::new(&self.roots.home, components.clone());
         let Assembled { catalog, tools, problems } = assemble(&backends, &self.tools, scan)?;
-        Ok(Runtime { dispatcher: Dispatcher::new(Arc::new(catalog)), tools, problems, components })
+        let dispatcher = Dispatcher::new(Arc::new(catalog));
+        Ok(Runtime { dispatcher, tools, listings: OnceLock::new(), problems, components })
     }
 }
