@@ -37,7 +37,13 @@ pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
         watch.abort();
         result
     })?;
-    report(&result, scope.stats.snapshot(), &args)
+    let exit = report(&result, scope.stats.snapshot(), &args);
+    if result.error.is_none() {
+        // The process ends here, and the system takes back what these hold faster than they give it back. A tool that
+        // has answered left nothing half-done; where none did, a compilation may still be running and is waited for.
+        std::mem::forget((executor, runtime));
+    }
+    exit
 }
 
 /// The runtime that holds the tool, and the tool's name in it.
