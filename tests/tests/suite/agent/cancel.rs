@@ -1,5 +1,10 @@
 //! The user cancels: what is kept, what is told, and that the conversation goes on (Y6.2-4, D-22 to D-27).
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use futures_util::{StreamExt, future::poll_immediate, stream};
 use youyou::{AgentEventKind, ChatEvent, Error, ErrorCode, ToolFailure, ToolOutput};
 use youyou_tests::{
@@ -335,4 +340,39 @@ async fn closing_waits_for_the_tool_that_runs() {
     turn cancelled
     "#);
     host.chat().await;
+}
+
+/// D-22: whenever the cancel comes, a turn has one end, every call its result, and the next message is taken at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cancels_from_another_thread_break_nothing() {
+    let replies = "
+replies:
+  - when: { user: {} }
+    repeat: true
+    say: [{ text: I look. }, { call: { tool_name: look } }, { call: { tool_name: change } }, { call: { tool_name: look } }]
+  - { repeat: true, say: [{ text: Seen. }] }
+";
+    let setup = Setup::new(replies).tool(CodeTool::answering("look", "seen"));
+    let (_host, chat) = setup.tool(CodeTool::answering("change", "changed").mutating()).chat().await;
+    let turns_run = Arc::new(AtomicBool::new(true));
+    let canceller = tokio::spawn({
+        let (session, turns_run) = (chat.session().clone(), turns_run.clone());
+        async move {
+            for patience in (0..40).cycle() {
+                for _ in 0..patience {
+                    tokio::task::yield_now().await;
+                }
+                session.cancel();
+                if !turns_run.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        }
+    });
+    for _ in 0..300 {
+        chat.run("look").await;
+    }
+    turns_run.store(false, Ordering::Relaxed);
+    canceller.await.expect("no panic");
+    assert!(chat.run("look").await.text().ends_with("Seen."));
 }

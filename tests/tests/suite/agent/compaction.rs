@@ -82,9 +82,8 @@ async fn past_the_threshold_the_beginning_is_summed_up() {
     let [(before, after)] = sizes(&turn)[..] else { panic!("one compaction") };
     assert!(before > 800 && after < before / 2, "{before} to {after}");
     let entries = chat.session().entries().await;
-    let stored = entries.iter().find_map(|entry| match entry {
-        Entry::Compaction { tokens_before, .. } => Some(*tokens_before),
-        _ => None,
+    let stored = entries.iter().find_map(|entry| {
+        if let Entry::Compaction { tokens_before, .. } = entry { Some(*tokens_before) } else { None }
     });
     assert_eq!(stored, Some(before));
     let [asked] = &writer.requests()[..] else { panic!("one summary") };
