@@ -1,7 +1,8 @@
 //! The set of tools by name, over both registration channels.
 
 use std::{
-    collections::BTreeMap,
+    cmp::Ordering,
+    collections::{BTreeMap, btree_map::Entry},
     sync::{Arc, OnceLock},
 };
 
@@ -52,17 +53,19 @@ impl ToolCatalog {
     /// `NAME_CONFLICT` when the same level already has a tool of that name (Y6.1-1).
     pub fn add(&mut self, source: SourceLabel, handler: Arc<dyn ToolHandler>) -> Result<(), Error> {
         let name = handler.spec().name.clone();
-        match self.tools.get(&name).map(|present| present.source) {
-            Some(present) if present == source => {
-                return Err(Error::new(
-                    ErrorCode::NameConflict,
-                    format!("two {source} tools are named {:?}; rename one of them", name.as_str()),
-                ));
-            }
-            Some(present) if present > source => return Ok(()),
-            Some(_) | None => {}
+        let entry = CatalogEntry { handler, source, checker: OnceLock::new() };
+        match self.tools.entry(name) {
+            Entry::Vacant(free) => _ = free.insert(entry),
+            Entry::Occupied(mut taken) => match source.cmp(&taken.get().source) {
+                Ordering::Less => {}
+                Ordering::Greater => _ = taken.insert(entry),
+                Ordering::Equal => {
+                    let name = taken.key().as_str();
+                    let message = format!("two {source} tools are named {name:?}; rename one of them");
+                    return Err(Error::new(ErrorCode::NameConflict, message));
+                }
+            },
         }
-        self.tools.insert(name, CatalogEntry { handler, source, checker: OnceLock::new() });
         Ok(())
     }
 
