@@ -52,13 +52,9 @@ fn chat(workspace: &Workspace) -> Result<()> {
     let mut youyou = youyou(workspace);
     youyou.args(["chat", "--home", "examples", "--replay", "examples/chat/both-ways.yaml"]);
     youyou.arg("Count these words both ways");
-    println!("$ {}", youyou.line());
-    let answer = youyou.capture()?;
-    print!("{answer}");
-    if !answer.contains("Both say the same") {
-        bail!("the conversation did not come to its end");
-    }
-    Ok(())
+    // What is said goes to stdout, the tool calls to stderr: together they are the transcript. A reply that is not the
+    // script's next one would fail the turn, and with it this program.
+    youyou.run()
 }
 
 /// The program, called from the repository's root.
