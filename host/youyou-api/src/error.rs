@@ -104,6 +104,11 @@ error_codes! {
     PathNotAllowed = "PATH_NOT_ALLOWED", Agent, retryable: false;
     /// Addition: a plugin's hook aborted the operation (D-11).
     HookAborted = "HOOK_ABORTED", Plugin, retryable: false;
+    /// Addition: a plugin's hook gave no usable answer; `details.kind` says how (Y4.6-1). The operation goes on, unless
+    /// the plugin asked for `on_failure: abort` (D-14).
+    HookFailed = "HOOK_FAILED", Plugin, retryable: false;
+    /// Addition: no plugin of that id, or none that taps the event.
+    PluginNotFound = "PLUGIN_NOT_FOUND", Plugin, retryable: false;
 }
 
 impl fmt::Display for ErrorCode {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorCode},
+    hook::HookRun,
     ids::{CallId, SessionId, TurnId},
     provider::Usage,
 };
@@ -97,6 +98,8 @@ pub enum AgentEventKind {
         /// Why.
         error: Error,
     },
+    /// A plugin's handler was asked: which, what it answered and what that changed.
+    HookRan(HookRun),
     /// The turn has ended by itself; the last event of its turn (D-21).
     TurnComplete {
         /// How it ended.

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ids::{SessionId, ToolName, TurnId};
+use crate::ids::{CallId, PluginId, SessionId, ToolName, TurnId};
 
 /// The version of the payload documents (D-16).
 pub const PAYLOAD_VERSION: u32 = 1;
@@ -90,6 +90,8 @@ hook_events! {
         turn_id: TurnId,
         /// What the user wrote and attached.
         user_input: UserInput,
+        /// What handlers before this one have added to the system prompt of this turn (D-8).
+        dynamic_sections: Vec<DynamicSection>,
     }
     /// A turn has ended.
     TurnEnd {
@@ -134,6 +136,8 @@ hook_events! {
         message_count: u64,
         /// Estimated size of the context, in tokens.
         estimated_tokens: u64,
+        /// What the model that writes the summary will be told.
+        compact_prompt: String,
     }
 }
 
@@ -177,6 +181,22 @@ pub enum AttachmentKind {
     File,
 }
 
+/// What a hook adds to the end of the system prompt, for one turn (D-8).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DynamicSection {
+    /// What it is about.
+    pub title: String,
+    /// What it says; at most [`MAX_SECTION_BYTES`](Self::MAX_SECTION_BYTES), then it is cut.
+    pub content: String,
+}
+
+impl DynamicSection {
+    /// The most that one section may hold, in bytes: 32 KiB (D-8).
+    pub const MAX_SECTION_BYTES: usize = 32 * 1024;
+}
+
 /// What one handler answers (Y3.6-3).
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
@@ -191,6 +211,61 @@ pub enum HookOutcome {
         /// Why, for the user and the model.
         reason: String,
     },
+}
+
+/// What one handler was asked and what came of it: the answer to "which plugin changed my arguments?".
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HookRun {
+    /// Whose handler.
+    pub plugin_id: PluginId,
+    /// What it was asked about.
+    pub event: HookEvent,
+    /// The tool call, for events about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// How it is run: `code`, `script` or `component`.
+    pub backend: String,
+    /// What came of it.
+    pub outcome: HookRunOutcome,
+    /// What the answer changed, in the order of the payload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangedField>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// What was wrong with the answer, or why there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// What came of asking a handler.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum HookRunOutcome {
+    /// All goes on as it was.
+    Continued,
+    /// All goes on, with changes.
+    Changed,
+    /// It aborted, for this reason.
+    Aborted(String),
+    /// It gave no usable answer; all goes on as if it had not been asked.
+    Failed,
+}
+
+/// A value that an answer changed. The values may be long or secret, so only their digests are told: the first 16 hex
+/// digits of the BLAKE3 hash of each value's JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChangedField {
+    /// The payload field; below an object also the key: `arguments.path`.
+    pub field: String,
+    /// The digest before; none if it was not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The digest after; none if it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 #[cfg(test)]

@@ -5,15 +5,17 @@
 //!
 //! Read in this order: [`ids`] (what things are called), [`error`] (the one error type that crosses every border),
 //! [`tool`] and [`call`] (a tool call, its port and what surrounds it), [`message`] and [`provider`] (the conversation
-//! and the port to models), [`event`] (what a host is told), [`skill`], [`hook`] (payloads and outcomes), [`source`]
-//! (where a definition comes from).
+//! and the port to models), [`event`] (what a host is told), [`skill`], [`hook`] and [`hook_rules`] (payloads, outcomes
+//! and what each event allows), [`plugin`] (who handles hooks), [`source`] (where a definition comes from).
 
 pub mod call;
 pub mod error;
 pub mod event;
 pub mod hook;
+pub mod hook_rules;
 pub mod ids;
 pub mod message;
+pub mod plugin;
 pub mod provider;
 pub mod skill;
 pub mod source;
@@ -22,9 +24,10 @@ pub mod tool;
 pub use call::{CallContext, CallStats, CancellationToken};
 pub use error::{Error, ErrorCode, ErrorSource};
 pub use event::{AgentEvent, AgentEventKind, CompactionMethod, TurnStatus};
-pub use hook::{HookEvent, HookOutcome, HookPayload};
+pub use hook::{HookEvent, HookOutcome, HookPayload, HookRun};
 pub use ids::{CallId, ModelId, PluginId, ProviderId, SessionId, ToolName, TurnId};
 pub use message::{AssistantPart, AttachmentSource, FilePart, ImageFormat, ImagePart, Message, Part, UserMessage};
+pub use plugin::{HookHandler, OnFailure, Plugin, PluginInfo, Tap, Taps};
 pub use provider::{
     Capabilities, ChatEvent, ChatRequest, ChatStream, ModelInfo, ModelProvider, ProviderError, ProviderErrorKind,
     ReasoningEffort, Sampling, StopReason, Usage,
