@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use youyou_api::{Error, ErrorCode, ErrorSource};
+use youyou_api::{Error, ErrorCode};
 
 use crate::{
     command::{Guest, ScriptCommand},
@@ -67,29 +67,28 @@ impl ScriptError {
         }
     }
 
-    /// The code: `TOOL_TIMEOUT`, `REQUEST_CANCELLED` or `TOOL_EXECUTION_ERROR`.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            Self::TimedOut { .. } => ErrorCode::ToolTimeout,
-            Self::Cancelled { .. } => ErrorCode::RequestCancelled,
-            Self::Preflight(_) | Self::Start { .. } | Self::Lost { .. } => ErrorCode::ToolExecutionError,
+    /// The code: `TOOL_TIMEOUT`, `REQUEST_CANCELLED` or `TOOL_EXECUTION_ERROR` for a tool, `HOOK_FAILED` for a hook.
+    pub fn code(&self, guest: Guest<'_>) -> ErrorCode {
+        match (guest, self) {
+            (Guest::Plugin(_), _) => ErrorCode::HookFailed,
+            (Guest::Tool(_), Self::TimedOut { .. }) => ErrorCode::ToolTimeout,
+            (Guest::Tool(_), Self::Cancelled { .. }) => ErrorCode::RequestCancelled,
+            (Guest::Tool(_), Self::Preflight(_) | Self::Start { .. } | Self::Lost { .. }) => {
+                ErrorCode::ToolExecutionError
+            }
         }
     }
 
     /// The error that crosses borders. Its details hold the end of what was printed: at most 4 KiB of stdout and of
     /// stderr each.
     pub fn into_error(self, guest: Guest<'_>, command: &ScriptCommand) -> Error {
-        let origin = match guest {
-            Guest::Tool(_) => ErrorSource::Tool,
-            Guest::Plugin(_) => ErrorSource::Plugin,
-        };
         let message = match &self {
-            Self::TimedOut { .. } => format!("{guest}: {self}; {}", limit_hint(command)),
+            Self::TimedOut { .. } => format!("{guest}: {self}; {}", limit_hint(guest, command)),
             Self::Preflight(_) | Self::Start { .. } | Self::Cancelled { .. } | Self::Lost { .. } => {
                 format!("{guest}: {self}")
             }
         };
-        let error = Error::new(self.code(), message).with_origin(origin).with_kind(self.kind());
+        let error = Error::new(self.code(guest), message).with_kind(self.kind());
         match self {
             Self::Preflight(problem) => {
                 let path = problem.path().map(shown);
@@ -108,11 +107,15 @@ impl ScriptError {
 }
 
 /// Which line sets the limit.
-fn limit_hint(command: &ScriptCommand) -> String {
+fn limit_hint(guest: Guest<'_>, command: &ScriptCommand) -> String {
     let index = command.dir.join("index.md");
+    let below = match guest {
+        Guest::Tool(_) => "`execution`",
+        Guest::Plugin(_) => "the event or `execution`",
+    };
     match command.timeout {
-        Some(_) => format!("`timeout_ms` below `execution` in {} sets it", index.display()),
-        None => format!("a `timeout_ms` below `execution` in {} would set one of its own", index.display()),
+        Some(_) => format!("`timeout_ms` below {below} in {} sets it", index.display()),
+        None => format!("a `timeout_ms` below {below} in {} would set one of its own", index.display()),
     }
 }
 
@@ -158,7 +161,8 @@ pub(crate) fn is_foreign_format(error: &io::Error) -> bool {
     error.raw_os_error() == Some(193)
 }
 
-fn with_output(error: Error, captured: Captured) -> Error {
+/// Adds the end of what was printed to an error's details.
+pub(crate) fn with_output(error: Error, captured: Captured) -> Error {
     let end = captured.stdout.len().saturating_sub(STDOUT_SHOWN_BYTES);
     let stdout = String::from_utf8_lossy(captured.stdout.get(end..).unwrap_or_default()).into_owned();
     error

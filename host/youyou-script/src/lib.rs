@@ -1,7 +1,7 @@
 //! The script protocol (Y5.6): run a program, feed it a JSON document on stdin, take its answer from stdout.
 //!
 //! This crate starts processes; no other crate of the host does. It knows what a command is and how to run it within
-//! bounds. It does not read `index.md`, does not validate arguments, does not fire hooks and never starts a shell.
+//! bounds. It does not read `index.md`, does not validate arguments, decides on no hook and never starts a shell.
 //!
 //! Read in this order:
 //! - `command`: what to run ([`ScriptCommand`]), and where it runs ([`ScriptHost`]);
@@ -12,6 +12,7 @@
 //! - `capture`, `guest_log`, `pump`: what goes through the three pipes, in bounded memory;
 //! - `run`: the runner, from bytes on stdin to a [`ScriptOutput`]; tools and hooks share it;
 //! - `tool`: the [`ToolHandler`](youyou_api::ToolHandler) on top;
+//! - `hook`: the [`HookHandler`](youyou_api::HookHandler) on top, and what a hook's output and exit code mean;
 //! - `error`: how a run fails, and what the reader is told.
 //!
 //! ```no_run
@@ -42,6 +43,7 @@ mod capture;
 mod command;
 mod error;
 mod guest_log;
+mod hook;
 #[cfg(unix)]
 mod interpreter;
 mod preflight;
@@ -56,6 +58,7 @@ mod tool;
 pub use command::{ENV_COMPONENT_DIR, ENV_DEPTH, ENV_HOME, ENV_SESSION_ID, Guest, ScriptCommand, ScriptHost};
 pub use error::ScriptError;
 pub use guest_log::LOG_TARGET;
+pub use hook::{ANSWER_LIMIT_BYTES, ScriptHook, outcome};
 pub use preflight::{PreflightError, Resolved, preflight, problems};
 pub use run::{Captured, STDOUT_KEPT_BYTES, ScriptExit, ScriptOutput, ScriptRun, run};
 pub use tool::{CONTENT_LIMIT_BYTES, ScriptTool};

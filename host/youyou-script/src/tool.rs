@@ -74,7 +74,8 @@ impl ToolHandler for ScriptTool {
     }
 }
 
-fn report(stats: &CallStats, output: &ScriptOutput) {
+/// The figures of one run.
+pub(crate) fn report(stats: &CallStats, output: &ScriptOutput) {
     if !stats.wanted() {
         return;
     }

@@ -3,6 +3,7 @@
 
 mod ending;
 mod environment;
+mod hooks;
 mod kit;
 mod pipes;
 mod starting;
