@@ -9,7 +9,7 @@ use crate::{
     call::CancellationToken,
     error::{Error, ErrorCode},
     ids::{ModelId, ProviderId},
-    message::Message,
+    message::{Message, Part},
     tool::{ToolCall, ToolSpec},
 };
 
@@ -23,6 +23,21 @@ pub trait ModelProvider: Send + Sync {
 
     /// The models it serves. The list does not change while the agent lives.
     fn models(&self) -> &[ModelInfo];
+
+    /// Whether `part` can be sent to one of its models. Asked before a message is accepted, so that what cannot be sent
+    /// never becomes history (Y8-1, D-73); whether the model sees images at all is known from its capabilities.
+    ///
+    /// # Errors
+    /// [`ProviderErrorKind::UnsupportedContent`], with what to do.
+    fn accepts(&self, model: &ModelId, part: &Part) -> Result<(), ProviderError> {
+        let _ = (model, part);
+        Ok(())
+    }
+
+    /// Whether the system prompt describes the tools that each request defines as well (D-64).
+    fn tools_in_prompt(&self) -> bool {
+        true
+    }
 
     /// Starts one request. The stream is lazy: nothing is sent before it is polled.
     ///

@@ -10,7 +10,7 @@ use std::{
 use youyou_api::{Error, ErrorCode, ModelId, ModelInfo, ModelProvider, SessionId};
 
 use crate::{
-    prompt::{self, Environment, PromptParts, SourcedText, SystemPrompt},
+    prompt::{self, Environment, PromptParts, SectionName, SourcedText, SystemPrompt},
     session::{
         AttachmentReader, Session, SessionOptions,
         handle::{Place, SessionParts, WeakSession},
@@ -174,15 +174,12 @@ impl Agent {
                 "this agent's session is still running; close it before starting another",
             )
         })?;
-        let (model, provider) = match &options.model {
-            Some(id) => inner.model(Some(id))?,
-            None => inner.configured("default_model", inner.parts.config.default_model.as_ref())?,
-        };
+        let (model, provider) = inner.chosen(&options)?;
         let scanning = inner.clone();
         let snapshot = tokio::task::spawn_blocking(move || scanning.snapshot()).await.unwrap_or_else(|error| {
             Err(Error::new(ErrorCode::DefinitionInvalid, format!("the folders could not be read: {error}")))
         })?;
-        let prompt = inner.prompt(&snapshot, options.base_instructions.as_deref());
+        let prompt = inner.prompt(&snapshot, &options, Some(&*provider));
         let env = inner.env(snapshot.tools, &prompt, model, provider, &options)?;
         let attachments = inner.parts.attachments.clone();
         let session = Session::new(SessionParts { env, prompt, skills: snapshot.skills, attachments, place });
@@ -209,7 +206,9 @@ impl Agent {
     /// # Errors
     /// Those of [`Definitions::scan`].
     pub fn prompt(&self, options: &SessionOptions) -> Result<SystemPrompt, Error> {
-        Ok(self.0.prompt(&self.0.snapshot()?, options.base_instructions.as_deref()))
+        // Without a model to go by, the prompt is shown whole.
+        let provider = self.0.chosen(options).ok().map(|(_, provider)| provider);
+        Ok(self.0.prompt(&self.0.snapshot()?, options, provider.as_deref()))
     }
 }
 
@@ -266,19 +265,34 @@ impl Inner {
         })
     }
 
-    fn prompt(&self, snapshot: &Snapshot, base: Option<&str>) -> SystemPrompt {
+    /// The model of a session with these options.
+    fn chosen(&self, options: &SessionOptions) -> Result<(ModelInfo, Arc<dyn ModelProvider>), Error> {
+        match &options.model {
+            Some(id) => self.model(Some(id)),
+            None => self.configured("default_model", self.parts.config.default_model.as_ref()),
+        }
+    }
+
+    fn prompt(
+        &self,
+        snapshot: &Snapshot,
+        options: &SessionOptions,
+        provider: Option<&dyn ModelProvider>,
+    ) -> SystemPrompt {
         let built_in =
             || SourcedText { text: self.parts.config.base_instructions.clone(), source: "configured".into() };
         let chosen = |text: &str| SourcedText { text: text.to_owned(), source: "chosen for this session".into() };
-        prompt::build(PromptParts {
-            base: Some(base.map_or_else(built_in, chosen)),
+        let prompt = prompt::build(PromptParts {
+            base: Some(options.base_instructions.as_deref().map_or_else(built_in, chosen)),
             global: snapshot.global_instructions.clone(),
             project: snapshot.project_instructions.clone(),
             soul: snapshot.personality.clone(),
             tools: &snapshot.tools,
             skills: &snapshot.skills,
             environment: &(self.parts.environment)(),
-        })
+        });
+        let tools_twice = provider.is_none_or(ModelProvider::tools_in_prompt);
+        if tools_twice { prompt } else { prompt.without(SectionName::Tools) }
     }
 
     fn env(

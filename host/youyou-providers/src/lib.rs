@@ -1,6 +1,7 @@
 //! Model providers: implementations of the port in `youyou-api` (Y3.2). Nothing here knows of turns, tools or files of an
 //! agent.
 //!
+//! - [`HttpProvider`] speaks with an HTTP API: OpenAI's two, Anthropic's, Gemini's, and servers that imitate one.
 //! - [`ReplayProvider`] plays a [`Script`] instead of asking a model, for tests and for the demonstration.
 //! - [`Recorder`] writes such a script from what another provider says.
 //! - [`check_request`] holds a request against the rules that model APIs share.
@@ -21,10 +22,25 @@
 #![doc = ""]
 #![doc = include_str!("../../../docs/replay.md")]
 
+mod answer;
+mod anthropic;
+mod gemini;
+mod http;
+mod model;
+mod openai_chat;
+mod openai_responses;
+mod provider;
+#[cfg(test)]
+mod recorded;
 mod recorder;
 mod replay;
 mod strict;
+mod wire;
 
+pub use http::ApiKey;
+pub use model::{Model, Reasoning};
+pub use provider::{HttpProvider, HttpSettings, SettingsError};
 pub use recorder::Recorder;
 pub use replay::{ReplayProvider, Reply, Script, ScriptError, Step, When};
 pub use strict::check_request;
+pub use wire::Api;

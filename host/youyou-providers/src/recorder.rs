@@ -12,7 +12,8 @@ use futures_core::Stream;
 use serde::Serialize;
 use tokio::time::Instant;
 use youyou_api::{
-    CancellationToken, ChatEvent, ChatRequest, ChatStream, ModelInfo, ModelProvider, ProviderError, ProviderId,
+    CancellationToken, ChatEvent, ChatRequest, ChatStream, ModelId, ModelInfo, ModelProvider, Part, ProviderError,
+    ProviderId,
 };
 
 use crate::replay::{Reply, ScriptFile, Step, When};
@@ -79,6 +80,14 @@ impl<P: ModelProvider + ?Sized> ModelProvider for Recorder<P> {
 
     fn models(&self) -> &[ModelInfo] {
         self.provider.models()
+    }
+
+    fn accepts(&self, model: &ModelId, part: &Part) -> Result<(), ProviderError> {
+        self.provider.accepts(model, part)
+    }
+
+    fn tools_in_prompt(&self) -> bool {
+        self.provider.tools_in_prompt()
     }
 
     fn chat(&self, request: ChatRequest, cancel: CancellationToken) -> ChatStream {

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use youyou::{
-    CancellationToken, Capabilities, ChatRequest, ChatStream, ModelId, ModelInfo, ModelProvider, ProviderId,
-    ReplayProvider, Script, check_request,
+    CancellationToken, Capabilities, ChatRequest, ChatStream, ModelId, ModelInfo, ModelProvider, Part, ProviderError,
+    ProviderId, ReplayProvider, Script, check_request,
 };
 
 use super::show;
@@ -80,6 +80,14 @@ impl ModelProvider for Model {
 
     fn models(&self) -> &[ModelInfo] {
         self.0.provider.models()
+    }
+
+    fn accepts(&self, model: &ModelId, part: &Part) -> Result<(), ProviderError> {
+        self.0.provider.accepts(model, part)
+    }
+
+    fn tools_in_prompt(&self) -> bool {
+        self.0.provider.tools_in_prompt()
     }
 
     fn chat(&self, request: ChatRequest, cancel: CancellationToken) -> ChatStream {

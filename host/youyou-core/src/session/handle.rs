@@ -208,6 +208,9 @@ impl Session {
         let shared = &self.shared;
         let busy = Busy::accept(shared)?;
         let parts = accept(message.into(), &shared.skills, &shared.env.model, shared.attachments.clone()).await?;
+        for part in &parts {
+            shared.env.provider.accepts(&shared.env.model.id, part)?;
+        }
         // The turn before may still have to tell its last event, which comes before any of this one.
         let mut log = shared.log.clone().lock_owned().await;
         let control = busy.run()?;
