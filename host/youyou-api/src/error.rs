@@ -90,6 +90,8 @@ error_codes! {
     SkillNotFound = "SKILL_NOT_FOUND", Agent, retryable: false;
     /// No session of that id.
     SessionNotFound = "SESSION_NOT_FOUND", Agent, retryable: false;
+    /// Addition: several sessions go by what was given; `details.candidates` lists them (D-69).
+    SessionAmbiguous = "SESSION_AMBIGUOUS", Agent, retryable: false;
     /// A session or memory storage failed.
     StorageError = "STORAGE_ERROR", Storage, retryable: true;
     /// A turn asked for more tool calls than allowed.

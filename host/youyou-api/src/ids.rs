@@ -53,6 +53,10 @@ opaque_id! {
     ProviderId
 }
 opaque_id! {
+    /// One memory, unique in its namespace.
+    MemoryId
+}
+opaque_id! {
     /// One turn: from a user's input until the agent stops by itself.
     TurnId
 }
