@@ -1,4 +1,5 @@
-//! How a tool is run, as its front matter says it: a script or a component, and within which limits (Y5.3-1, §8).
+//! How a tool or a hook is run, as its front matter says it: a script or a component, and within which limits (Y5.3-1,
+//! Y5.5-1, §8).
 //!
 //! Paths stay as they are written; who starts the script resolves them (Y5.6-5, D-54 … D-56). Grants stay texts too: the
 //! component host knows their grammar. Whether the files exist is not looked at here.
@@ -31,6 +32,53 @@ const KEYS: Keys = Keys {
         ("instance", "only plugins have `instance`; every call of a tool has an instance of its own"),
     ],
 };
+
+/// A plugin's own `execution`: what holds for all of its hooks.
+const DEFAULT_KEYS: Keys = Keys {
+    of: "`execution`",
+    allowed: KEYS.allowed,
+    astray: &[
+        KEYS.astray[0],
+        KEYS.astray[1],
+        KEYS.astray[2],
+        KEYS.astray[3],
+        KEYS.astray[4],
+        KEYS.astray[5],
+        ("instance", "it belongs at the top, beside `execution:`"),
+        ("on_failure", "it belongs below an event in `hooks:`"),
+    ],
+};
+
+/// One event below a plugin's `hooks`.
+const HOOK_KEYS: Keys = Keys {
+    of: "a hook",
+    allowed: &[
+        "command",
+        "args",
+        "component",
+        "timeout_ms",
+        "working_directory",
+        "memory_mb",
+        "permissions",
+        "on_failure",
+    ],
+    astray: &[
+        KEYS.astray[0],
+        KEYS.astray[1],
+        KEYS.astray[2],
+        KEYS.astray[3],
+        KEYS.astray[4],
+        KEYS.astray[5],
+        ("timeout", "did you mean `timeout_ms`?"),
+        ("instance", "it belongs at the top of the front matter"),
+        ("execution", "write its keys right below the event"),
+        ("config", "it belongs at the top of the front matter; all events share it"),
+        ("matcher", "a handler is asked about every tool; it decides by the payload's `tool_name`"),
+    ],
+};
+
+/// Keys that only a component has.
+const OF_COMPONENTS: [&str; 2] = ["permissions", "memory_mb"];
 
 const PERMISSION_KEYS: Keys = Keys {
     of: "`permissions`",
@@ -101,18 +149,76 @@ pub struct Permissions {
     pub net: Vec<String>,
 }
 
+/// The keys of one block, each with a default from another one.
+struct Lookup<'p> {
+    own: Section<'p>,
+    defaults: Option<Section<'p>>,
+}
+
+impl<'p> Lookup<'p> {
+    /// The block's own value, else the default. A block that names its own program or component takes over nothing that
+    /// belongs to the other kind.
+    fn get(&self, key: &str) -> Option<Field<'p>> {
+        self.own.get(key).or_else(|| {
+            let own = |key| self.own.get(key).is_some();
+            let foreign = match key {
+                "command" | "args" => own("component"),
+                "component" | "permissions" | "memory_mb" => own("command"),
+                _ => false,
+            };
+            self.defaults.filter(|_| !foreign)?.get(key)
+        })
+    }
+}
+
 /// Reads an `execution` block of a definition in `dir`.
 pub(crate) fn read(field: &Field<'_>, dir: &Path, findings: &mut Findings<'_>) -> Option<Execution> {
-    let section = field.section(&KEYS, findings)?;
+    let own = field.section(&KEYS, findings)?;
+    resolve(&Lookup { own, defaults: None }, field, dir, findings)
+}
+
+/// The keys that hold for all hooks of a plugin, each checked for itself: a hook may override any of them.
+pub(crate) fn read_defaults<'p>(field: &'p Field<'_>, findings: &mut Findings<'_>) -> Option<Section<'p>> {
+    let section = field.section(&DEFAULT_KEYS, findings)?;
+    read_limits(&Lookup { own: section, defaults: None }, findings);
+    for key in ["command", "component"] {
+        section.get(key).and_then(|field| field.os_text(findings));
+    }
+    section.get("args").and_then(|field| read_args(&field, findings));
+    section.get("memory_mb").and_then(|field| read_memory(&field, findings));
+    section.get("permissions").and_then(|field| read_permissions(&field, findings));
+    Some(section)
+}
+
+/// Reads what stands below one event, over the plugin's defaults; gives its own keys too.
+pub(crate) fn read_hook<'p>(
+    field: &'p Field<'_>,
+    defaults: Option<Section<'p>>,
+    dir: &Path,
+    findings: &mut Findings<'_>,
+) -> Option<(Execution, Section<'p>)> {
+    let own = match field.empty_section() {
+        Some(nothing) => nothing,
+        None => field.section(&HOOK_KEYS, findings)?,
+    };
+    Some((resolve(&Lookup { own, defaults }, field, dir, findings)?, own))
+}
+
+fn read_limits(section: &Lookup<'_>, findings: &mut Findings<'_>) -> (Option<Duration>, Option<String>) {
     let timeout = section.get("timeout_ms").and_then(|field| {
         let most = u64::try_from(MOST_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
         field.whole(1..=most, "milliseconds", findings).map(Duration::from_millis)
     });
     let working_directory =
         section.get("working_directory").and_then(|field| field.os_text(findings)).map(str::to_owned);
+    (timeout, working_directory)
+}
+
+fn resolve(section: &Lookup<'_>, field: &Field<'_>, dir: &Path, findings: &mut Findings<'_>) -> Option<Execution> {
+    let (timeout, working_directory) = read_limits(section, findings);
     let backend = match (section.get("command"), section.get("component")) {
-        (Some(command), None) => Backend::Script(read_script(&section, &command, dir, findings)?),
-        (None, Some(component)) => Backend::Component(read_component(&section, &component, dir, findings)?),
+        (Some(command), None) => Backend::Script(read_script(section, &command, dir, findings)?),
+        (None, Some(component)) => Backend::Component(read_component(section, &component, dir, findings)?),
         (Some(_), Some(component)) => {
             findings
                 .error(component.at_key(), "`command` and `component` are both given")
@@ -130,12 +236,12 @@ pub(crate) fn read(field: &Field<'_>, dir: &Path, findings: &mut Findings<'_>) -
 }
 
 fn read_script(
-    section: &Section<'_>,
+    section: &Lookup<'_>,
     command: &Field<'_>,
     dir: &Path,
     findings: &mut Findings<'_>,
 ) -> Option<ScriptBackend> {
-    for key in ["permissions", "memory_mb"] {
+    for key in OF_COMPONENTS {
         if let Some(field) = section.get(key) {
             findings
                 .warning(field.at_key(), format!("`{key}` has no effect on a script"))
@@ -143,7 +249,7 @@ fn read_script(
         }
     }
     let args = match section.get("args") {
-        Some(args) => args.items(findings)?.filter_map(|item| item.argument(findings)).map(str::to_owned).collect(),
+        Some(args) => read_args(&args, findings)?,
         None => Vec::new(),
     };
     let text = command.os_text(findings)?;
@@ -156,7 +262,7 @@ fn read_script(
 }
 
 fn read_component(
-    section: &Section<'_>,
+    section: &Lookup<'_>,
     component: &Field<'_>,
     dir: &Path,
     findings: &mut Findings<'_>,
@@ -164,13 +270,21 @@ fn read_component(
     if let Some(args) = section.get("args") {
         findings.error(args.at_key(), "`args` is for a script; a component takes no command line").hint("remove it");
     }
-    let memory = section.get("memory_mb").and_then(|field| field.whole(1..=MOST_MEMORY_MB, "MiB", findings));
+    let memory_bytes = section.get("memory_mb").and_then(|field| read_memory(&field, findings));
     let permissions = match section.get("permissions") {
         Some(field) => read_permissions(&field, findings).unwrap_or_default(),
         None => Permissions::default(),
     };
     let path = dir.join(component.os_text(findings)?);
-    Some(ComponentBackend { path, memory_bytes: memory.map(|mib| mib * 1024 * 1024), permissions })
+    Some(ComponentBackend { path, memory_bytes, permissions })
+}
+
+fn read_args(field: &Field<'_>, findings: &mut Findings<'_>) -> Option<Vec<String>> {
+    Some(field.items(findings)?.filter_map(|item| item.argument(findings)).map(str::to_owned).collect())
+}
+
+fn read_memory(field: &Field<'_>, findings: &mut Findings<'_>) -> Option<u64> {
+    Some(field.whole(1..=MOST_MEMORY_MB, "MiB", findings)? * 1024 * 1024)
 }
 
 fn read_permissions(field: &Field<'_>, findings: &mut Findings<'_>) -> Option<Permissions> {

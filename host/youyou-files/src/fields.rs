@@ -209,6 +209,11 @@ impl<'p> Field<'p> {
         Some(section)
     }
 
+    /// The keys of `key:` with nothing behind it, which are none.
+    pub(crate) fn empty_section(&self) -> Option<Section<'_>> {
+        matches!(self.node, Node::Null).then_some(Section { entries: &[], place: &self.place })
+    }
+
     /// The keys of a mapping, whichever they are.
     pub(crate) fn unchecked_section(&self) -> Option<Section<'_>> {
         match self.node {

@@ -104,6 +104,11 @@ impl<'s> Findings<'s> {
         }
         let (position, key) = self.find(at);
         let (line, column) = position.unzip();
+        // What several readers share is read by each of them.
+        let said = |known: &Problem| (known.line, known.column, &known.message) == (line, column, &message);
+        if self.problems.iter().any(said) {
+            return Noted(None);
+        }
         self.problems.push(Problem {
             severity,
             path: self.index.to_owned(),

@@ -9,10 +9,12 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use youyou_api::SourceLabel;
+use youyou_api::{HookEvent, SourceLabel};
 
 use crate::{
+    entry::Folder,
     execution::{Backend, ComponentBackend, ScriptBackend},
+    plugin::{self, PluginDefinition},
     regular_file,
     scan::{Roots, list_folders},
     tool,
@@ -23,13 +25,13 @@ use crate::{
 pub struct ProjectContents {
     /// Every usable tool, in byte order of the names.
     pub tools: Vec<Listed>,
-    /// The names of the folders in `plugins/`, in byte order; what a terminal would not show as it is, is escaped.
-    pub plugins: Vec<String>,
+    /// Every folder in `plugins/`, in byte order of the names; also one that cannot be used as it is.
+    pub plugins: Vec<ListedPlugin>,
     /// Changes with every byte, name, link and executable bit below `tools/`, `skills/` and `plugins/`, and not
     /// with the times of files or the place of the workspace.
     ///
     /// A link is hashed as the place it leads to, and where that is in the workspace with what stands there; a file that a
-    /// tool names elsewhere in the workspace likewise. What a script reaches in other ways is not watched: programs of the
+    /// tool or plugin names elsewhere in the workspace likewise. What a script reaches in other ways is not watched: programs of the
     /// system, files that it opens or loads by itself.
     pub hash: String,
 }
@@ -51,48 +53,116 @@ impl Listed {
     /// Words with blanks or signs in them are quoted, and what a terminal would not show as it is, is escaped, so that
     /// nothing can hide in it.
     pub fn runs(&self) -> String {
-        match &self.backend {
-            Backend::Script(ScriptBackend { command, args }) => {
-                let words = std::iter::once(command).chain(args);
-                words.fold("script".to_owned(), |line, word| line + " " + &shown(word))
+        runs(&self.backend, parent(&self.index))
+    }
+
+    fn names(&self) -> Vec<PathBuf> {
+        named_outside(&self.backend, parent(&self.index))
+    }
+}
+
+/// One plugin's folder, for a person to judge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedPlugin {
+    /// The folder's name; what a terminal would not show as it is, is escaped.
+    pub name: String,
+    /// Its `index.md`.
+    pub index: PathBuf,
+    /// What its handlers run, as it is written, each with the events.
+    pub handlers: Vec<(Vec<HookEvent>, Backend)>,
+    /// What it says beside that: whether the plugin is enabled, how it is configured.
+    sets: Vec<&'static str>,
+}
+
+impl ListedPlugin {
+    fn new(folder: &Folder) -> Self {
+        let plugin = plugin::load(folder, SourceLabel::Project).into_parts().0;
+        let mut handlers: Vec<(Vec<HookEvent>, Backend)> = Vec::new();
+        let sets = match &plugin {
+            Some(plugin) => sets(plugin),
+            None => vec!["cannot be used as it is"],
+        };
+        for hook in plugin.and_then(|plugin| plugin.hooks).into_iter().flatten() {
+            match handlers.iter_mut().find(|(_, backend)| *backend == hook.execution.backend) {
+                Some((events, _)) => events.push(hook.event),
+                None => handlers.push((vec![hook.event], hook.execution.backend)),
             }
-            Backend::Component(ComponentBackend { path, permissions, .. }) => {
-                let file = path.strip_prefix(self.index.parent().unwrap_or(path)).unwrap_or(path);
-                let mut line = format!("component {}", shown(&file.to_string_lossy()));
-                let grants = [
-                    ("read", &permissions.read),
-                    ("write", &permissions.write),
-                    ("env", &permissions.env),
-                    ("net", &permissions.net),
-                ];
-                for (key, granted) in grants.into_iter().filter(|(_, granted)| !granted.is_empty()) {
-                    _ = write!(line, ", {key} {granted:?}");
-                }
-                line
+        }
+        let index = folder.dir.join("index.md");
+        Self { name: folder.name.escape_debug().to_string(), index, handlers, sets }
+    }
+
+    /// What its handlers run and what else it says, one thing a line, at least one:
+    /// `BeforeToolUse, AfterToolUse: script ./guard.py`. Escaped like [`Listed::runs`].
+    pub fn lines(&self) -> Vec<String> {
+        let dir = parent(&self.index);
+        let handlers = self.handlers.iter().map(|(events, backend)| {
+            let events = events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ");
+            format!("{events}: {}", runs(backend, dir))
+        });
+        handlers.chain(self.sets.iter().map(|set| (*set).to_owned())).collect()
+    }
+
+    fn names(&self) -> Vec<PathBuf> {
+        self.handlers.iter().flat_map(|(_, backend)| named_outside(backend, parent(&self.index))).collect()
+    }
+}
+
+/// What a folder says beside its handlers. Where it has none, that is about a plugin defined elsewhere: a project may
+/// switch off what guards its user.
+fn sets(plugin: &PluginDefinition) -> Vec<&'static str> {
+    let enabled = plugin.enabled.map(|enabled| if enabled { "enabled" } else { "switched off" });
+    let config = plugin.config.as_ref().filter(|_| plugin.hooks.is_none()).map(|_| "configured anew");
+    let mut sets: Vec<_> = enabled.into_iter().chain(config).collect();
+    if sets.is_empty() && plugin.hooks.as_ref().is_none_or(Vec::is_empty) {
+        sets.push("handles nothing");
+    }
+    sets
+}
+
+fn parent(index: &Path) -> &Path {
+    index.parent().unwrap_or(index)
+}
+
+fn runs(backend: &Backend, dir: &Path) -> String {
+    match backend {
+        Backend::Script(ScriptBackend { command, args }) => {
+            let words = std::iter::once(command).chain(args);
+            words.fold("script".to_owned(), |line, word| line + " " + &shown(word))
+        }
+        Backend::Component(ComponentBackend { path, permissions, .. }) => {
+            let file = path.strip_prefix(dir).unwrap_or(path);
+            let mut line = format!("component {}", shown(&file.to_string_lossy()));
+            let grants = [
+                ("read", &permissions.read),
+                ("write", &permissions.write),
+                ("env", &permissions.env),
+                ("net", &permissions.net),
+            ];
+            for (key, granted) in grants.into_iter().filter(|(_, granted)| !granted.is_empty()) {
+                _ = write!(line, ", {key} {granted:?}");
             }
+            line
         }
     }
 }
 
-impl Listed {
-    /// The files outside of its folder that the definition names by a path, as far as that can be told (D-54, D-55).
-    fn names(&self) -> Vec<PathBuf> {
-        let dir = self.index.parent().unwrap_or(&self.index);
-        let relative = |word: &str| ["./", "../", ".\\", "..\\"].iter().any(|start| word.starts_with(start));
-        let leaves = |path: &PathBuf| {
-            let ups = path.strip_prefix(dir).map(|inside| inside.components().any(|step| step == Component::ParentDir));
-            ups.unwrap_or(true)
-        };
-        let mut paths = match &self.backend {
-            Backend::Script(ScriptBackend { command, args }) => {
-                let command = Some(command).filter(|command| command.contains(['/', '\\']));
-                command.into_iter().chain(args.iter().filter(|arg| relative(arg))).map(|word| dir.join(word)).collect()
-            }
-            Backend::Component(ComponentBackend { path, .. }) => vec![path.clone()],
-        };
-        paths.retain(leaves);
-        paths
-    }
+/// The files outside of its folder that a definition names by a path, as far as that can be told (D-54, D-55).
+fn named_outside(backend: &Backend, dir: &Path) -> Vec<PathBuf> {
+    let relative = |word: &str| ["./", "../", ".\\", "..\\"].iter().any(|start| word.starts_with(start));
+    let leaves = |path: &PathBuf| {
+        let ups = path.strip_prefix(dir).map(|inside| inside.components().any(|step| step == Component::ParentDir));
+        ups.unwrap_or(true)
+    };
+    let mut paths = match backend {
+        Backend::Script(ScriptBackend { command, args }) => {
+            let command = Some(command).filter(|command| command.contains(['/', '\\']));
+            command.into_iter().chain(args.iter().filter(|arg| relative(arg))).map(|word| dir.join(word)).collect()
+        }
+        Backend::Component(ComponentBackend { path, .. }) => vec![path.clone()],
+    };
+    paths.retain(leaves);
+    paths
 }
 
 /// A word as it is where that is plain, else quoted and escaped.
@@ -112,7 +182,9 @@ pub fn project_fingerprint(roots: &Roots) -> Option<ProjectContents> {
     if tools.is_empty() && plugins.is_empty() {
         return None;
     }
-    let hash = Walk::new(roots, &project).hash(&tools);
+    let named = tools.iter().map(|tool| (&*tool.name, tool.names()));
+    let named = named.chain(plugins.iter().map(|plugin| (&*plugin.name, plugin.names()))).collect::<Vec<_>>();
+    let hash = Walk::new(roots, &project).hash(&named);
     Some(ProjectContents { tools, plugins, hash })
 }
 
@@ -128,12 +200,11 @@ fn list_tools(dir: &Path) -> Vec<Listed> {
     tools
 }
 
-fn list_plugins(dir: &Path) -> Vec<String> {
+fn list_plugins(dir: &Path) -> Vec<ListedPlugin> {
     let mut folders = Vec::new();
     list_folders(dir, SourceLabel::Project, &mut folders, &mut Vec::new());
-    let mut names = folders.into_iter().map(|(folder, _)| folder.name).collect::<Vec<_>>();
-    names.sort();
-    names.iter().map(|name| name.escape_debug().to_string()).collect()
+    folders.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    folders.iter().map(|(folder, _)| ListedPlugin::new(folder)).collect()
 }
 
 /// The folders that are hashed.
@@ -159,7 +230,7 @@ enum Record {
     File = b'f',
     Executable = b'x',
     Link = b'l',
-    /// Where a link leads in the end, or what a tool names outside of its folder.
+    /// Where a link leads in the end, or what a definition names outside of its folder.
     Reached = b'r',
     /// A pipe, a socket or a device.
     Other = b'o',
@@ -173,7 +244,8 @@ impl<'p> Walk<'p> {
         Self { project, workspace, kinds, followed: HashSet::new(), hasher: blake3::Hasher::new() }
     }
 
-    fn hash(mut self, tools: &[Listed]) -> String {
+    /// `named` are the files that each definition names, beside its name.
+    fn hash(mut self, named: &[(&str, Vec<PathBuf>)]) -> String {
         self.hasher.update(b"youyou project 1\n");
         for kind in KINDS {
             let dir = self.project.join(kind);
@@ -182,9 +254,9 @@ impl<'p> Walk<'p> {
                 self.folder(&dir, kind.as_bytes());
             }
         }
-        for tool in tools {
-            for path in tool.names() {
-                self.named(&path, tool.name.as_bytes());
+        for (name, paths) in named {
+            for path in paths {
+                self.named(path, name.as_bytes());
             }
         }
         self.hasher.finalize().to_hex().to_string()
@@ -224,7 +296,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// A file that a tool names in some other folder of the workspace.
+    /// A file that a tool or plugin names in some other folder of the workspace.
     fn named(&mut self, path: &Path, way: &[u8]) {
         if let Some((target, metadata)) = self.reach(path, way)
             && metadata.is_file()

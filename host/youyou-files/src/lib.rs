@@ -8,13 +8,14 @@
 //! - [`problem`]: what can be said about a file, and [`Loaded`]; `regular_file`: bytes from disk, without waiting;
 //! - `index_file`, `front_matter`, `document`, `yaml`: the text of an `index.md`, and its YAML with places;
 //! - `fields`, `findings`: reading keys, noting what is wrong with them;
-//! - `entry`: what holds for every kind of folder; [`execution`], `parameters` and [`tool`]: tools; [`skill`]: skills;
+//! - `entry`: what holds for every kind of folder; [`execution`], `parameters` and [`tool`]: tools; [`skill`]: skills; [`plugin`]:
+//!   plugins;
 //! - [`scan`]: all folders of both levels, and which of two of one name wins;
 //! - [`config`], [`instructions`]: config.yaml, AGENT.md and SOUL.md; `stray`: files that look like them and are not read;
 //! - [`attachments`]: what a user attaches to a message;
 //! - [`fingerprint`], [`trust`]: what a project would run, and whether the user has agreed to it.
 //!
-//! Only `parameters` and `tool` know what a tool is, only `skill` what a skill is.
+//! Only `parameters` and `tool` know what a tool is, only `skill` what a skill is, only `plugin` what a plugin is.
 
 pub mod attachments;
 pub mod config;
@@ -28,6 +29,7 @@ mod front_matter;
 mod index_file;
 pub mod instructions;
 mod parameters;
+pub mod plugin;
 pub mod problem;
 mod regular_file;
 pub mod scan;
@@ -40,10 +42,11 @@ mod yaml;
 pub use attachments::AttachmentReader;
 pub use config::{Config, check_config, load_config};
 pub use execution::{Backend, ComponentBackend, Execution, Permissions, ScriptBackend};
-pub use fingerprint::{Listed, ProjectContents, project_fingerprint};
+pub use fingerprint::{Listed, ListedPlugin, ProjectContents, project_fingerprint};
 pub use instructions::{Instruction, Instructions, load_instructions};
+pub use plugin::{HookDefinition, Instance, PluginDefinition, load_plugin};
 pub use problem::{Loaded, Problem, Severity, definition_invalid};
-pub use scan::{Roots, SkillEntry, SkillScan, ToolEntry, ToolScan, scan_skills, scan_tools};
+pub use scan::{PluginScan, Roots, SkillEntry, SkillScan, ToolEntry, ToolScan, scan_plugins, scan_skills, scan_tools};
 pub use skill::{SkillDefinition, load_skill};
 pub use stray::stray_project_files;
 pub use tool::{ToolDefinition, load_tool};

@@ -13,6 +13,7 @@ use youyou_api::SourceLabel;
 
 use crate::{
     entry::Folder,
+    plugin::{self, PluginDefinition},
     problem::{Loaded, Problem, Severity},
     skill::{self, SkillDefinition},
     tool::{self, ToolDefinition},
@@ -21,7 +22,7 @@ use crate::{
 /// Where the two levels of the file registry are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roots {
-    /// `~/.youyou`: its `tools/` and `skills/` are the global ones.
+    /// `~/.youyou`: its `tools/`, `skills/` and `plugins/` are the global ones.
     pub home: PathBuf,
     /// The session's directory: what is in its `.youyou/` is the project's.
     pub workspace: PathBuf,
@@ -107,6 +108,24 @@ pub fn scan_skills(roots: &Roots) -> SkillScan {
     let (found, problems) = scan(roots, "skills", skill::load);
     let skills = found.into_iter().map(|(definition, shadowed_by)| SkillEntry { definition, shadowed_by }).collect();
     SkillScan { skills, problems }
+}
+
+/// What a scan for plugins found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PluginScan {
+    /// Every usable folder of every level, in byte order of the ids; of one id the project's first. Which of them are in
+    /// force is the matter of whoever also knows the plugins in code (D-3).
+    pub plugins: Vec<PluginDefinition>,
+    /// What is wrong, by path and line.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads every plugin folder of both levels. Folders that are missing are fine.
+///
+/// It blocks while it reads.
+pub fn scan_plugins(roots: &Roots) -> PluginScan {
+    let (found, problems) = scan(roots, "plugins", plugin::load);
+    PluginScan { plugins: found.into_iter().map(|(definition, _)| definition).collect(), problems }
 }
 
 /// Definitions of one kind, each with the level that shadows it, and the problems.

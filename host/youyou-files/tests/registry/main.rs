@@ -6,6 +6,7 @@ mod encodings;
 mod fingerprint;
 mod instructions;
 mod links;
+mod plugins;
 mod precedence;
 mod properties;
 mod refusals;

@@ -60,7 +60,9 @@ fn describe(places: &Places, contents: &ProjectContents) -> String {
         text.push_str(&format!("  tool {}: {}\n", tool.name, tool.runs()));
     }
     for plugin in &contents.plugins {
-        text.push_str(&format!("  plugin {plugin}\n"));
+        for line in plugin.lines() {
+            text.push_str(&format!("  plugin {}: {line}\n", plugin.name));
+        }
     }
     text
 }
