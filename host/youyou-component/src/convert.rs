@@ -1,15 +1,17 @@
 //! Between our documents and the records of the WIT contract.
 
+pub(crate) mod hook;
+
 use serde_json::Value;
 use youyou_api::{ToolInput, ToolOutput};
 
 use crate::bindings::exports::youyou::plugin::tool as wit;
 
 /// The input as a component receives it; as JSON it is the document that a script reads (C-2).
-pub(crate) fn input_to_wit(input: ToolInput) -> wit::ToolInput {
+pub(crate) fn input_to_wit(input: &ToolInput) -> wit::ToolInput {
     wit::ToolInput {
         call_id: input.call_id.as_str().to_owned(),
-        tool_name: input.tool_name.into(),
+        tool_name: input.tool_name.as_str().to_owned(),
         // A map with text keys and finite numbers always serialises.
         arguments: serde_json::to_string(&input.arguments).unwrap_or_default(),
     }
@@ -34,7 +36,7 @@ mod tests {
         let json = r#"{"call_id":"c1","tool_name":"t","arguments":{"z":1.50,"a":[null,"ä"]}}"#;
         let input: ToolInput = serde_json::from_str(json).expect("parses");
         let document = input.to_json();
-        let wit = input_to_wit(input);
+        let wit = input_to_wit(&input);
         let again =
             format!(r#"{{"call_id":"{}","tool_name":"{}","arguments":{}}}"#, wit.call_id, wit.tool_name, wit.arguments);
         assert_eq!(again, document);

@@ -41,7 +41,7 @@ pub(crate) struct Runtime {
     pub(crate) linker: Linker<GuestState>,
     pub(crate) ticker: Ticker,
     /// One for each call that the pool has room for; none without a pool.
-    pub(crate) turns: Option<Semaphore>,
+    pub(crate) turns: Option<Arc<Semaphore>>,
     /// What a call's memory can be at most, whatever a tool asks for.
     pub(crate) largest_memory: u64,
 }
@@ -64,7 +64,9 @@ impl Runtime {
         let ticker = Ticker::start(engine.weak())?;
         let (turns, largest_memory) = match config.allocation {
             Allocation::OnDemand => (None, u64::MAX),
-            Allocation::Pooling { calls, memory_bytes } => (Some(Semaphore::new(calls as usize)), memory_bytes),
+            Allocation::Pooling { calls, memory_bytes } => {
+                (Some(Arc::new(Semaphore::new(calls as usize))), memory_bytes)
+            }
         };
         Ok(Self { engine, linker, ticker, turns, largest_memory })
     }

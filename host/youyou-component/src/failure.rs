@@ -17,16 +17,16 @@ const MESSAGE_BYTES: usize = 16 * 1024;
 
 /// The error of a guest that did not return.
 ///
-/// `tool` names it for the message; the state is that of its store, after it ended.
-pub(crate) fn broken(tool: &str, state: &GuestState, context: &CallContext, error: &wasmtime::Error) -> Error {
+/// `who` names it for the message; the state is that of its store, after it ended.
+pub(crate) fn broken(who: &str, state: &GuestState, context: &CallContext, error: &wasmtime::Error) -> Error {
     let trap = error.downcast_ref::<Trap>();
     if trap == Some(&Trap::Interrupt) {
-        return stopped(tool, context);
+        return stopped(who, context);
     }
     if let Some(panic) = state.log.panic() {
         let place = format!("{}:{}:{}", panic.file, panic.line, panic.column);
         let message = format!(
-            "{tool} panicked at {}: {}{}",
+            "{who} panicked at {}: {}{}",
             excerpt(&place, 1024),
             excerpt(&panic.message, MESSAGE_BYTES),
             memory_note(state)
@@ -38,20 +38,20 @@ pub(crate) fn broken(tool: &str, state: &GuestState, context: &CallContext, erro
     }
     if error.downcast_ref::<I32Exit>().is_some() {
         // WASI 0.2 passes on whether the code was zero, and not the code.
-        let message = format!("{tool} ended itself (an `exit`) instead of returning its output{}", last_words(state));
+        let message = format!("{who} ended itself (an `exit`) instead of returning its output{}", last_words(state));
         return failed(Kind::Exit, message);
     }
     if state.memory.refusal().is_some() {
-        return out_of_memory(tool, state);
+        return out_of_memory(who, state);
     }
     if let Some(full) = grants::explain_full_table(error) {
-        return failed(Kind::LimitHandles, format!("{tool} was stopped: {full}"));
+        return failed(Kind::LimitHandles, format!("{who} was stopped: {full}"));
     }
     let explained = match trap {
         Some(Trap::StackOverflow) => failed(
             Kind::LimitStack,
             format!(
-                "{tool} used up its stack of {}, most likely by a recursion without end{}",
+                "{who} used up its stack of {}, most likely by a recursion without end{}",
                 mebibytes(STACK_BYTES as u64),
                 last_words(state)
             ),
@@ -59,17 +59,17 @@ pub(crate) fn broken(tool: &str, state: &GuestState, context: &CallContext, erro
         Some(Trap::MemoryOutOfBounds) if below_its_stack(error) => failed(
             Kind::LimitStack,
             format!(
-                "{tool} wrote below the start of its memory: most likely a recursion without end used up the stack that \
+                "{who} wrote below the start of its memory: most likely a recursion without end used up the stack that \
                  the guest keeps there{}",
                 last_words(state)
             ),
         ),
-        Some(trap) => failed(Kind::Trap, format!("{tool} was stopped by a fault: {trap}{}", last_words(state))),
+        Some(trap) => failed(Kind::Trap, format!("{who} was stopped by a fault: {trap}{}", last_words(state))),
         None if error.to_string().starts_with(TOO_MUCH_DATA) => failed(
             Kind::LimitOutput,
-            format!("{tool} handed over more than the {} that one call may", mebibytes(HANDOVER_BYTES as u64)),
+            format!("{who} handed over more than the {} that one call may", mebibytes(HANDOVER_BYTES as u64)),
         ),
-        None => failed(Kind::Trap, format!("{tool} was stopped: {}{}", causes(error), last_words(state))),
+        None => failed(Kind::Trap, format!("{who} was stopped: {}{}", causes(error), last_words(state))),
     };
     with_functions(explained, error)
 }
@@ -78,51 +78,69 @@ pub(crate) fn broken(tool: &str, state: &GuestState, context: &CallContext, erro
 const TOO_MUCH_DATA: &str = "too much data is being copied";
 
 /// The error of a guest that was stopped from outside: because the call was cancelled, or because its time was up.
-pub(crate) fn stopped(tool: &str, context: &CallContext) -> Error {
+pub(crate) fn stopped(who: &str, context: &CallContext) -> Error {
     // The deadline goes first: whoever watches it from outside may cancel as soon as it has passed.
     if context.cancel.is_cancelled() && !context.deadline.remaining().is_zero() {
-        return Error::new(ErrorCode::RequestCancelled, format!("{tool} was stopped: the call was cancelled"));
+        return Error::new(ErrorCode::RequestCancelled, format!("{who} was stopped: the call was cancelled"));
     }
     let budget_ms = u64::try_from(context.deadline.budget().as_millis()).unwrap_or(u64::MAX);
     let message = format!(
-        "{tool} was stopped after {budget_ms} ms, the time that a call may take; if it needs more, raise `timeout_ms`"
+        "{who} was stopped after {budget_ms} ms, the time that a call may take; if it needs more, raise `timeout_ms`"
     );
     Error::new(ErrorCode::ToolTimeout, message).with_kind(Kind::LimitTime.as_str()).with_detail("timeout_ms", budget_ms)
 }
 
 /// The error of a guest that answered with one.
-pub(crate) fn guest_error(tool: &str, state: &GuestState, code: &str, message: &str) -> Error {
-    let message = format!("{tool} failed: {}{}", excerpt(message, MESSAGE_BYTES), memory_note(state));
+pub(crate) fn guest_error(who: &str, state: &GuestState, code: &str, message: &str) -> Error {
+    let message = format!("{who} failed: {}{}", excerpt(message, MESSAGE_BYTES), memory_note(state));
     failed(Kind::GuestError, message).with_detail("guest_code", excerpt(code, 128))
 }
 
 /// The error of a guest whose answer breaks the contract.
-pub(crate) fn bad_metadata(tool: &str, error: &serde_json::Error) -> Error {
-    let message = format!("{tool} returned metadata that is not JSON: {error}; expected one JSON document, or none");
+pub(crate) fn bad_metadata(who: &str, error: &serde_json::Error) -> Error {
+    let message = format!("{who} returned metadata that is not JSON: {error}; expected one JSON document, or none");
     failed(Kind::BadOutput, message)
 }
 
+/// The error of a handler whose data is no object (D-6).
+pub(crate) fn bad_data(who: &str, found: &str) -> Error {
+    let message = format!(
+        "{who} answered `continue-with` with {found}; expected a JSON object whose keys are the payload fields to change"
+    );
+    failed(Kind::InvalidOutput, message)
+}
+
+/// The same failure as the answer of a hook handler, which fails in one way only and says in `details.kind` how.
+pub(crate) fn of_hook(mut error: Error) -> Error {
+    if error.code == ErrorCode::RequestCancelled {
+        error = error.with_kind(Kind::Cancelled.as_str());
+    }
+    error.code = ErrorCode::HookFailed;
+    error.retryable = ErrorCode::HookFailed.default_retryable();
+    error.with_origin(ErrorCode::HookFailed.default_source())
+}
+
 /// The error of a guest that could not even start (K-65), or of what broke while it started.
-pub(crate) fn not_started(tool: &str, state: &GuestState, context: &CallContext, error: &wasmtime::Error) -> Error {
+pub(crate) fn not_started(who: &str, state: &GuestState, context: &CallContext, error: &wasmtime::Error) -> Error {
     match state.memory.refusal() {
         Some(refusal) if error.downcast_ref::<Trap>().is_none() => failed(
             Kind::LimitMemory,
             format!(
-                "{tool} needs {} of memory to start and may use {}; set `memory_mb: {}` or more",
+                "{who} needs {} of memory to start and may use {}; set `memory_mb: {}` or more",
                 mebibytes(refusal.wanted),
                 mebibytes(refusal.limit),
                 refusal.wanted.div_ceil(1 << 20)
             ),
         )
         .with_detail("memory_mb", refusal.limit >> 20),
-        _ => broken(tool, state, context, error),
+        _ => broken(who, state, context, error),
     }
 }
 
-fn out_of_memory(tool: &str, state: &GuestState) -> Error {
+fn out_of_memory(who: &str, state: &GuestState) -> Error {
     let limit = state.memory.refusal().map_or(0, |refusal| refusal.limit);
     let message = format!(
-        "{tool} ran out of memory: it may use {}; if it needs more, raise `memory_mb`{}",
+        "{who} ran out of memory: it may use {}; if it needs more, raise `memory_mb`{}",
         mebibytes(limit),
         last_words(state)
     );

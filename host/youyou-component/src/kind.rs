@@ -40,12 +40,16 @@ kinds! {
     WitMismatch = "WIT_MISMATCH";
     /// The export of the role is not there.
     MissingExport = "MISSING_EXPORT";
+    /// A handler that is exported and not declared; a hint, no failure.
+    UndeclaredTap = "UNDECLARED_TAP";
     /// An import that nobody offers.
     UnknownImport = "UNKNOWN_IMPORT";
     /// The guest answered with an error.
     GuestError = "GUEST_ERROR";
     /// The guest's answer breaks the contract.
     BadOutput = "BAD_OUTPUT";
+    /// A hook handler's data is no object.
+    InvalidOutput = "INVALID_OUTPUT";
     /// The guest panicked and said so.
     Panic = "PANIC";
     /// The guest ended itself.
@@ -54,6 +58,8 @@ kinds! {
     Trap = "TRAP";
     /// Past the deadline.
     LimitTime = "LIMIT_TIME";
+    /// The call of a hook handler was cancelled; that of a tool has a code of its own.
+    Cancelled = "CANCELLED";
     /// Past the memory that it may use.
     LimitMemory = "LIMIT_MEMORY";
     /// Past the stack.

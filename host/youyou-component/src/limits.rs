@@ -37,6 +37,11 @@ impl MemoryLimit {
         self.refusal
     }
 
+    /// A new call begins in a guest that lives on: what it holds stays counted, what it was refused before is history.
+    pub(crate) fn start_call(&mut self) {
+        self.refusal = None;
+    }
+
     /// Bytes in use. Memories never shrink, so this is the peak too.
     pub(crate) fn used(&self) -> u64 {
         self.used

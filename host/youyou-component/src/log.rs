@@ -1,7 +1,7 @@
 //! What a guest says while it runs, through our `log` import or by printing, and how much of it is kept.
 //!
-//! All of it goes to `tracing` under the target [`TARGET`], with the tool's name in the field `tool`; none of it ever
-//! reaches the process's own stdout.
+//! All of it goes to `tracing` under the target [`TARGET`], with the name in the field `tool` or `plugin`; none of it
+//! ever reaches the process's own stdout.
 
 use std::{
     collections::VecDeque,
@@ -49,12 +49,29 @@ impl Stream {
     }
 }
 
+/// Whom a guest speaks for.
+#[derive(Debug, Clone)]
+pub(crate) enum Speaker {
+    Tool(Arc<str>),
+    Plugin(Arc<str>),
+}
+
+/// An event of the log, with the speaker's name.
+macro_rules! say {
+    ($level:ident, $speaker:expr, $($rest:tt)+) => {
+        match $speaker {
+            Speaker::Tool(tool) => tracing::$level!(target: TARGET, tool = &**tool, $($rest)+),
+            Speaker::Plugin(plugin) => tracing::$level!(target: TARGET, plugin = &**plugin, $($rest)+),
+        }
+    };
+}
+
 /// The log of one guest; every clone is the same log.
 #[derive(Clone)]
 pub(crate) struct GuestLog(Arc<Mutex<LogState>>);
 
 struct LogState {
-    tool: Arc<str>,
+    speaker: Speaker,
     lines_left: u64,
     bytes_left: u64,
     dropped: Dropped,
@@ -71,9 +88,9 @@ struct Dropped {
 }
 
 impl GuestLog {
-    pub(crate) fn new(tool: Arc<str>) -> Self {
+    pub(crate) fn new(speaker: Speaker) -> Self {
         Self(Arc::new(Mutex::new(LogState {
-            tool,
+            speaker,
             lines_left: LINES_PER_CALL,
             bytes_left: BYTES_PER_CALL,
             dropped: Dropped::default(),
@@ -94,13 +111,13 @@ impl GuestLog {
         if !state.spend(message) {
             return;
         }
-        let tool = &*state.tool;
+        let speaker = &state.speaker;
         match level {
-            Level::Trace => tracing::trace!(target: TARGET, tool, "{message}"),
-            Level::Debug => tracing::debug!(target: TARGET, tool, "{message}"),
-            Level::Info => tracing::info!(target: TARGET, tool, "{message}"),
-            Level::Warn => tracing::warn!(target: TARGET, tool, "{message}"),
-            Level::Error => tracing::error!(target: TARGET, tool, "{message}"),
+            Level::Trace => say!(trace, speaker, "{message}"),
+            Level::Debug => say!(debug, speaker, "{message}"),
+            Level::Info => say!(info, speaker, "{message}"),
+            Level::Warn => say!(warn, speaker, "{message}"),
+            Level::Error => say!(error, speaker, "{message}"),
         }
     }
 
@@ -143,6 +160,16 @@ impl GuestLog {
         excerpt(lines.join("\n").trim(), TAIL_BYTES)
     }
 
+    /// A new call begins in a guest that lives on: the budget is full again, and what an earlier call said last is no
+    /// longer of interest.
+    pub(crate) fn start_call(&self) {
+        let mut state = self.state();
+        state.lines_left = LINES_PER_CALL;
+        state.bytes_left = BYTES_PER_CALL;
+        state.panic = None;
+        state.stderr_tail.clear();
+    }
+
     /// Ends a call: passes on lines without an end, and says once how much was dropped.
     pub(crate) fn finish(&self) {
         self.state().finish();
@@ -165,9 +192,9 @@ impl LogState {
         }
         let Dropped { lines, bytes } = std::mem::take(&mut self.dropped);
         if lines > 0 {
-            tracing::warn!(
-                target: TARGET,
-                tool = &*self.tool,
+            say!(
+                warn,
+                &self.speaker,
                 "{lines} more lines ({bytes} bytes) were dropped: one call may write {LINES_PER_CALL} lines or {} KiB",
                 BYTES_PER_CALL / 1024
             );
@@ -198,7 +225,7 @@ impl LogState {
         let bytes = std::mem::take(self.waiting(stream));
         let line = String::from_utf8_lossy(&bytes);
         if self.spend(&line) {
-            tracing::info!(target: TARGET, tool = &*self.tool, stream = stream.name(), "{line}");
+            say!(info, &self.speaker, stream = stream.name(), "{line}");
         }
         if stream == Stream::Stderr {
             self.stderr_tail.push_back(line.into_owned());

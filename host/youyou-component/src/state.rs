@@ -33,12 +33,21 @@ impl GuestState {
         Self { wasi, memory, log, deadline: context.deadline.at(), cancel: context.cancel.clone() }
     }
 
+    /// A new call begins in a guest that lives on: its time and its budgets are those of this call.
+    pub(crate) fn start_call(&mut self, context: &CallContext) {
+        self.wasi.start_call();
+        self.memory.start_call();
+        self.log.start_call();
+        self.deadline = context.deadline.at();
+        self.cancel = context.cancel.clone();
+    }
+
     fn must_stop(&self) -> bool {
         Instant::now() >= self.deadline || self.cancel.is_cancelled()
     }
 }
 
-/// A store for one call. It is never used for another: whatever ended a call may have left it half-way.
+/// A store for one guest. After a call that did not return it is never used again: that call may have left it half-way.
 pub(crate) fn store(runtime: &Runtime, state: GuestState) -> Store<GuestState> {
     let mut store = Store::new(&runtime.engine, state);
     store.limiter(|state| &mut state.memory);

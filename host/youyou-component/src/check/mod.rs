@@ -18,7 +18,7 @@ use self::{
     contract::{Standing, export_standing, import_standing, package},
     scan::{Outline, Scan},
 };
-use crate::{file::ComponentFile, kind::Kind};
+use crate::{failure, file::ComponentFile, kind::Kind};
 
 /// What the outside of a component shows, for `youyou inspect`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -73,17 +73,13 @@ pub fn inspect(path: &Path) -> Result<Inspection, Error> {
     let file = ComponentFile::read(path)?;
     let outline = outline(&file, None)?;
     let mut problems = import_problems(&outline);
-    let roles: Vec<Role> = Role::all().filter(|role| exports(&outline, *role)).collect();
-    if roles.is_empty() {
+    let (tool, taps) = (exports(&outline, Role::Tool), taps(&outline));
+    if !tool && taps.is_empty() {
         problems.insert(0, report::no_role(&outline));
     }
-    let taps = roles.iter().filter_map(|role| match role {
-        Role::Hook(event) => Some(*event),
-        Role::Tool => None,
-    });
     Ok(Inspection {
-        tool: roles.contains(&Role::Tool),
-        taps: taps.collect(),
+        tool,
+        taps,
         asks: asks(&outline),
         size_bytes: file.bytes().len() as u64,
         initial_memory_bytes: outline.initial_memory_bytes,
@@ -97,10 +93,39 @@ pub fn inspect(path: &Path) -> Result<Inspection, Error> {
 /// Says whether a file can be used in a role, as far as its outside shows.
 ///
 /// # Errors
-/// `TOOL_EXECUTION_ERROR` with one message that lists everything found, everything expected and the fix. Its
+/// `TOOL_EXECUTION_ERROR`, or `HOOK_FAILED` for a handler, with one message that lists everything found, everything expected and the fix. Its
 /// `details.kind` is one of those of [`inspect`], or MISSING_EXPORT, WIT_VERSION or UNKNOWN_IMPORT.
 pub fn check(path: &Path, role: Role) -> Result<(), Error> {
     check_file(&ComponentFile::read(path)?, role)
+}
+
+/// How the handlers that a component exports stand to the events that an index.md declares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TapCheck {
+    /// The events it can handle, whether declared or not.
+    pub taps: Vec<HookEvent>,
+    /// Why it cannot serve what is declared: MISSING_EXPORT or WIT_VERSION for an event, UNKNOWN_IMPORT or WIT_VERSION
+    /// for an import. Empty when it can.
+    pub problems: Vec<Problem>,
+    /// UNDECLARED_TAP for each handler that is there and is never asked.
+    pub hints: Vec<Problem>,
+}
+
+/// Compares the handlers that a component exports with the events that an index.md declares, without compiling it.
+///
+/// # Errors
+/// `HOOK_FAILED` when the file is no component; its `details.kind` is one of those of [`inspect`].
+pub fn check_taps(path: &Path, declared: &[HookEvent]) -> Result<TapCheck, Error> {
+    let file = ComponentFile::read(path).map_err(failure::of_hook)?;
+    let outline = outline(&file, None).map_err(failure::of_hook)?;
+    let taps = taps(&outline);
+    let missing = declared.iter().filter(|event| !taps.contains(event));
+    let undeclared = taps.iter().filter(|event| !declared.contains(event));
+    Ok(TapCheck {
+        problems: missing.map(|event| report::missing_tap(&outline, *event)).chain(import_problems(&outline)).collect(),
+        hints: undeclared.map(|event| report::undeclared_tap(*event)).collect(),
+        taps,
+    })
 }
 
 pub(crate) fn check_file(file: &ComponentFile, role: Role) -> Result<(), Error> {
@@ -123,6 +148,11 @@ fn outline(file: &ComponentFile, role: Option<Role>) -> Result<Outline, Error> {
 
 fn exports(outline: &Outline, role: Role) -> bool {
     outline.exports.iter().any(|export| export_standing(export, role) == Standing::Fits)
+}
+
+/// The events whose handlers are exported.
+fn taps(outline: &Outline) -> Vec<HookEvent> {
+    HookEvent::ALL.iter().copied().filter(|event| exports(outline, Role::Hook(*event))).collect()
 }
 
 fn import_problems(outline: &Outline) -> Vec<Problem> {

@@ -1,6 +1,6 @@
 //! The messages of a check: what was found, what was expected, and the fix, all in one (K-60).
 
-use youyou_api::{Error, ErrorCode, ErrorSource};
+use youyou_api::{Error, ErrorCode, HookEvent};
 
 use super::{
     Problem, Role,
@@ -92,6 +92,29 @@ pub(super) fn no_role(outline: &Outline) -> Problem {
     })
 }
 
+/// The hint that an exported handler is never asked.
+pub(super) fn undeclared_tap(event: HookEvent) -> Problem {
+    let export = Role::Hook(event).export();
+    Problem {
+        kind: Kind::UndeclaredTap.as_str(),
+        message: format!(
+            "it exports `{export}`, which is never called: to tap the event, write `{event}: {{}}` under `hooks` in \
+             index.md"
+        ),
+    }
+}
+
+/// The problem that a component does not export the handler of a declared event.
+pub(super) fn missing_tap(outline: &Outline, event: HookEvent) -> Problem {
+    let mut problem = missing_export(outline, Role::Hook(event));
+    problem.message.push_str(&format!(
+        ", so nothing can handle {event}, which index.md declares under `hooks`; take `{event}` out there, or build a \
+         handler of it into the component"
+    ));
+    problem.message.push_str(truncated_hint(outline));
+    problem
+}
+
 /// A component that cannot be used in `role`, with everything that is wrong with it.
 pub(super) fn unfit(file: &ComponentFile, role: Role, outline: &Outline, problems: &[Problem]) -> Error {
     let kind = |kind: Kind| problems.iter().any(|problem| problem.kind == kind.as_str()).then_some(kind);
@@ -154,9 +177,9 @@ fn expected(file: &ComponentFile, role: Option<Role>) -> String {
 }
 
 fn error(role: Option<Role>, kind: Kind, message: String) -> Error {
-    let error = Error::new(ErrorCode::ToolExecutionError, message).with_kind(kind.as_str());
-    match role {
-        Some(Role::Hook(_)) => error.with_origin(ErrorSource::Plugin),
-        Some(Role::Tool) | None => error,
-    }
+    let code = match role {
+        Some(Role::Hook(_)) => ErrorCode::HookFailed,
+        Some(Role::Tool) | None => ErrorCode::ToolExecutionError,
+    };
+    Error::new(code, message).with_kind(kind.as_str())
 }

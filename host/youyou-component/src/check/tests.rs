@@ -171,3 +171,46 @@ fn an_inspection_of_a_component_without_a_role_says_so() {
     let kinds: Vec<_> = inspect(&path).expect("a component").problems.iter().map(|problem| problem.kind).collect();
     assert_eq!(kinds, ["MISSING_EXPORT", "UNKNOWN_IMPORT"]);
 }
+
+fn taps_of(exports: &[&str], declared: &[HookEvent]) -> TapCheck {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("plugin.wasm");
+    std::fs::write(&path, component(&["wasi:io/poll@0.2.6"], exports)).expect("written");
+    check_taps(&path, declared).expect("a component")
+}
+
+/// A component's exports are its taps (DESIGN §7).
+#[test]
+fn a_component_that_exports_what_is_declared_has_no_findings() {
+    let found = taps_of(
+        &["youyou:plugin/turn-end@1.0.0", "youyou:plugin/before-tool-use@1.0.0"],
+        &[HookEvent::BeforeToolUse, HookEvent::TurnEnd],
+    );
+    assert_eq!(found.taps, [HookEvent::TurnEnd, HookEvent::BeforeToolUse]);
+    assert_eq!((found.problems, found.hints), (vec![], vec![]));
+}
+
+#[test]
+fn a_declared_event_without_a_handler_is_one_problem_and_a_handler_that_is_not_declared_a_hint() {
+    let found = taps_of(
+        &["youyou:plugin/turn-end@1.0.0", "youyou:plugin/turn-start@2.0.0"],
+        &[HookEvent::SessionEnd, HookEvent::TurnStart],
+    );
+    let [missing, version] = &found.problems[..] else { panic!("{:?}", found.problems) };
+    assert_eq!((missing.kind, version.kind), ("MISSING_EXPORT", "WIT_VERSION"));
+    assert!(missing.message.contains("`youyou:plugin/session-end@1.0.0`"), "{missing:?}");
+    assert!(missing.message.contains("take `SessionEnd` out there"), "{missing:?}");
+    assert!(version.message.contains("this host serves `youyou:plugin/turn-start@1.0.0`"), "{version:?}");
+    let [hint] = &found.hints[..] else { panic!("{:?}", found.hints) };
+    assert_eq!(hint.kind, "UNDECLARED_TAP");
+    assert!(hint.message.contains("write `TurnEnd: {}` under `hooks`"), "{hint:?}");
+}
+
+#[test]
+fn taps_of_what_is_no_component_are_an_error_of_the_plugin() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("plugin.wasm");
+    std::fs::write(&path, b"#!/bin/sh\n").expect("written");
+    let error = check_taps(&path, &[]).expect_err("a script");
+    assert_eq!((error.code, error.kind()), (youyou_api::ErrorCode::HookFailed, Some("TEXT")));
+}

@@ -89,7 +89,6 @@ impl GuestWasi {
     }
 
     /// A new call begins in a store that lives on: budgets are full again and the list of denials is empty.
-    #[allow(dead_code, reason = "for `instance: per_session`, where one store serves many calls")]
     pub(crate) fn start_call(&mut self) {
         self.gate.start_call();
     }

@@ -51,7 +51,7 @@ pub(crate) fn collected_from(target: &'static str, act: impl FnOnce()) -> Vec<St
 }
 
 fn collected(say: impl FnOnce(&GuestLog)) -> Vec<String> {
-    collected_from(TARGET, || say(&GuestLog::new("t".into())))
+    collected_from(TARGET, || say(&GuestLog::new(Speaker::Tool("t".into()))))
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_guest_that_says_too_much_is_cut_off_and_counted() {
 /// K-62: a guest that prints without end keeps no more than the tail.
 #[test]
 fn what_is_kept_of_printing_is_bounded() {
-    let log = GuestLog::new("t".into());
+    let log = GuestLog::new(Speaker::Tool("t".into()));
     for n in 0..50_000 {
         log.print(Stream::Stderr, format!("line {n}\n").as_bytes());
         log.print(Stream::Stdout, &[b'x'; 1000]);

@@ -11,7 +11,8 @@ use crate::{
     burn, reach,
 };
 
-struct Hostile;
+/// The component.
+pub(crate) struct Hostile;
 
 bindings::export!(Hostile with_types_in bindings);
 
@@ -19,6 +20,12 @@ bindings::export!(Hostile with_types_in bindings);
 pub(crate) struct Arguments(Value);
 
 impl Arguments {
+    pub(crate) fn parse(text: &str) -> Result<Self, GuestError> {
+        serde_json::from_str(text)
+            .map(Self)
+            .map_err(|error| GuestError { code: "BAD_ARGUMENTS".to_owned(), message: error.to_string() })
+    }
+
     /// A text argument; empty when it is missing.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.0[name].as_str().unwrap_or_default()
@@ -32,10 +39,7 @@ impl Arguments {
 
 impl Guest for Hostile {
     fn run(input: ToolInput) -> Result<ToolOutput, GuestError> {
-        let arguments = Arguments(
-            serde_json::from_str(&input.arguments)
-                .map_err(|error| GuestError { code: "BAD_ARGUMENTS".to_owned(), message: error.to_string() })?,
-        );
+        let arguments = Arguments::parse(&input.arguments)?;
         match arguments.text("mode") {
             "panic" => {
                 report_panics();
