@@ -134,8 +134,9 @@ fn a_dropped_call_ends_the_instance() {
         let payload = about_to_run(json!({"mode": "sleep", "ms": 60_000}));
         {
             let mut call = pin!(hook.handle(&payload, context(Duration::from_secs(300))));
-            // Polled until the guest waits for the clock.
-            poll_fn(|cx| Poll::Ready(assert!(call.as_mut().poll(cx).is_pending()))).await;
+            // One poll takes the guest to where it waits for the clock.
+            let pending = poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx).is_pending())).await;
+            assert!(pending);
         }
         assert_eq!(count(&hook).await, "1");
     });
