@@ -4,22 +4,24 @@
 //! checked whatever a test looks at itself: every request, against the rules that model APIs share, and every turn's
 //! events, against those of Y7. A test that breaks one fails.
 //!
-//! [`model`] is what answers, [`code`] makes tools, [`show`] makes text of it all.
+//! [`model`] is what answers, [`code`] makes tools, [`plugin`] plugins, [`show`] makes text of it all.
 
 pub mod chat;
 mod check;
 pub mod code;
 pub mod model;
+pub mod plugin;
 pub mod show;
 
 use std::{sync::OnceLock, time::Duration};
 
-use youyou::{Agent, AgentBuilder, ComponentHost, Error, Script, SessionOptions, Skill, ToolHandler};
+use youyou::{Agent, AgentBuilder, ComponentHost, Error, Plugin, Script, SessionOptions, Skill, ToolHandler};
 
 pub use self::{
     chat::{Chat, Running, Turn},
     code::{CodeTool, Gate},
     model::Model,
+    plugin::CodePlugin,
 };
 use crate::{World, compile_cache, world::components};
 
@@ -85,6 +87,12 @@ impl Setup {
     #[must_use]
     pub fn skill(self, skill: Skill) -> Self {
         self.with(|builder| builder.skill(skill))
+    }
+
+    /// A plugin in code.
+    #[must_use]
+    pub fn plugin(self, plugin: impl Plugin + 'static) -> Self {
+        self.with(|builder| builder.plugin(plugin))
     }
 
     /// Whatever else.

@@ -7,9 +7,12 @@ use std::{
     time::Duration,
 };
 
-use youyou_api::{Error, ErrorCode, ModelId, ModelInfo, ModelProvider, SessionId};
+use serde_json::{Map, Value};
+use youyou_api::{Error, ErrorCode, ModelId, ModelInfo, ModelProvider, Plugin, PluginId, SessionId};
 
 use crate::{
+    hooks::{HookRegistry, Hooks},
+    plugins::{self, CodePlugin, FilePlugin, Merged, PluginStatus, Switches, lifecycle},
     prompt::{self, Environment, PromptParts, SectionName, SourcedText, SystemPrompt},
     session::{
         AttachmentReader, Session, SessionOptions,
@@ -37,6 +40,8 @@ pub struct AgentConfig {
     pub compact_model: Option<ModelId>,
     /// What to tell them; the usual without it.
     pub compact_prompt: Option<String>,
+    /// Configurations of plugins by their ids; each goes before what the plugin or its folder says (Y3.5-2).
+    pub plugin_configs: Map<String, Value>,
 }
 
 impl Default for AgentConfig {
@@ -51,6 +56,7 @@ impl Default for AgentConfig {
             compact_threshold: 0.8,
             compact_model: None,
             compact_prompt: None,
+            plugin_configs: Map::new(),
         }
     }
 }
@@ -62,6 +68,8 @@ pub struct Snapshot {
     pub tools: ToolCatalog,
     /// The skills of every level, merged.
     pub skills: SkillCatalog,
+    /// The folders that say something of a plugin, those of every level; merged with the code's when a session begins.
+    pub plugins: Vec<FilePlugin>,
     /// The user's instructions for every project.
     pub global_instructions: Option<SourcedText>,
     /// The project's own.
@@ -93,6 +101,8 @@ pub enum MissingTools {
 pub struct AgentParts {
     /// At least one.
     pub providers: Vec<Arc<dyn ModelProvider>>,
+    /// Plugins in code, in the order in which they are initialized (Y3.5-3).
+    pub plugins: Vec<Arc<dyn Plugin>>,
     /// Where tools, skills and instructions come from.
     pub definitions: Arc<dyn Definitions>,
     /// Reads what the user attaches; without it, nothing can be attached.
@@ -119,6 +129,10 @@ type Models = HashMap<ModelId, (ModelInfo, Arc<dyn ModelProvider>)>;
 struct Inner {
     parts: AgentParts,
     models: Models,
+    /// The plugins in code, and what they tap.
+    code_plugins: Vec<CodePlugin>,
+    /// Plugins of folders that were switched on or off (D-19).
+    switches: Mutex<Switches>,
     /// Whether the one place for a session is taken.
     taken: Arc<AtomicBool>,
     current: Mutex<Current>,
@@ -143,16 +157,23 @@ impl Current {
 }
 
 impl Agent {
-    /// Checks the parts against each other (Y6.1-1).
+    /// Checks the parts against each other, and starts the plugins in code (Y6.1-1).
     ///
     /// # Errors
-    /// `NO_MODEL_PROVIDER`; `NAME_CONFLICT` for a provider or model id that comes twice (D-47);
-    /// `SKILL_DEPENDENCY_NOT_MET`; those of [`Definitions::scan`].
-    pub fn new(parts: AgentParts) -> Result<Self, Error> {
+    /// `NO_MODEL_PROVIDER`; `NAME_CONFLICT` for a provider, model or plugin id that comes twice (D-47);
+    /// `SKILL_DEPENDENCY_NOT_MET`; `PLUGIN_INIT_FAILED`; those of [`Definitions::scan`].
+    pub async fn new(parts: AgentParts) -> Result<Self, Error> {
         let models = models(&parts.providers)?;
-        let inner = Inner { parts, models, taken: Arc::default(), current: Mutex::new(Current::None) };
-        inner.snapshot()?;
-        Ok(Self(Arc::new(inner)))
+        let code_plugins = lifecycle::describe(&parts.plugins)?;
+        let switches = Mutex::default();
+        let current = Mutex::new(Current::None);
+        let inner = Arc::new(Inner { parts, models, code_plugins, switches, taken: Arc::default(), current });
+        let (mut inner, snapshot) = scan(inner).await?;
+        // Nobody else has it yet.
+        if let Some(Inner { parts, code_plugins, .. }) = Arc::get_mut(&mut inner) {
+            lifecycle::start(&parts.plugins, code_plugins, &snapshot.plugins, &parts.config.plugin_configs).await?;
+        }
+        Ok(Self(inner))
     }
 
     /// Every model, in the order of registration.
@@ -163,8 +184,9 @@ impl Agent {
     /// Starts a session over what the folders hold now.
     ///
     /// # Errors
-    /// `SESSION_BUSY` while another one runs; `MODEL_NOT_SUPPORTED` (D-44); those of [`new`](Self::new), after which
-    /// the agent is as before (D-45); `INVALID_INPUT` after [`shutdown`](Self::shutdown).
+    /// `SESSION_BUSY` while another one runs; `MODEL_NOT_SUPPORTED` (D-44); `SKILL_DEPENDENCY_NOT_MET` and those of
+    /// [`Definitions::scan`]; `HOOK_ABORTED` when a plugin refuses the session (D-11). After each of them the agent is
+    /// as before (D-45). `INVALID_INPUT` after [`shutdown`](Self::shutdown).
     pub async fn new_session(&self, options: SessionOptions) -> Result<Session, Error> {
         let inner = &self.0;
         inner.current().is_alive()?;
@@ -175,14 +197,13 @@ impl Agent {
             )
         })?;
         let (model, provider) = inner.chosen(&options)?;
-        let scanning = inner.clone();
-        let snapshot = tokio::task::spawn_blocking(move || scanning.snapshot()).await.unwrap_or_else(|error| {
-            Err(Error::new(ErrorCode::DefinitionInvalid, format!("the folders could not be read: {error}")))
-        })?;
-        let prompt = inner.prompt(&snapshot, &options, Some(&*provider));
-        let env = inner.env(snapshot.tools, &prompt, model, provider, &options)?;
+        let (_, snapshot) = scan(inner.clone()).await?;
+        let Merged { registry, plugins } = inner.merge(&snapshot.plugins);
+        let prompt = inner.prompt(&snapshot, &plugins, &options, Some(&*provider));
+        let env = inner.env(snapshot.tools, registry, &prompt, model, provider, &options)?;
         let attachments = inner.parts.attachments.clone();
         let session = Session::new(SessionParts { env, prompt, skills: snapshot.skills, attachments, place });
+        session.tell_of_start().await?;
         let mut current = inner.current();
         // It may have been shut down meanwhile.
         current.is_alive()?;
@@ -191,14 +212,36 @@ impl Agent {
         Ok(session)
     }
 
-    /// Closes the session that runs, if any, and accepts no further one (Y6.3-1). Twice is fine.
+    /// Closes the session that runs, if any, shuts the plugins in code down, the last one first, and accepts no further
+    /// session (Y6.3-1). Twice is fine.
     pub async fn shutdown(&self) {
         let last = std::mem::replace(&mut *self.0.current(), Current::ShutDown);
-        if let Current::Session(session) = last
+        if let Current::Session(session) = &last
             && let Some(session) = session.upgrade()
         {
             session.close().await;
         }
+        if !matches!(last, Current::ShutDown) {
+            lifecycle::stop(&self.0.parts.plugins).await;
+        }
+    }
+
+    /// Every plugin, how it stands and in which order it would be asked, in a session that started now.
+    ///
+    /// # Errors
+    /// Those of [`Definitions::scan`].
+    pub fn plugins(&self) -> Result<Vec<PluginStatus>, Error> {
+        Ok(self.0.merge(&self.0.snapshot()?.plugins).plugins)
+    }
+
+    /// Switches a plugin of a folder on or off, whatever its folder says; with none, the folder decides again. It holds
+    /// from the next session on, for as long as the agent lives (Y3.5-5, D-19). A plugin in code is always on.
+    pub fn switch_plugin(&self, id: &PluginId, on: Option<bool>) {
+        let mut switches = self.0.switches.lock().unwrap_or_else(PoisonError::into_inner);
+        match on {
+            Some(on) => switches.insert(id.clone(), on),
+            None => switches.remove(id),
+        };
     }
 
     /// The system prompt that a session started now would have.
@@ -208,7 +251,9 @@ impl Agent {
     pub fn prompt(&self, options: &SessionOptions) -> Result<SystemPrompt, Error> {
         // Without a model to go by, the prompt is shown whole.
         let provider = self.0.chosen(options).ok().map(|(_, provider)| provider);
-        Ok(self.0.prompt(&self.0.snapshot()?, options, provider.as_deref()))
+        let snapshot = self.0.snapshot()?;
+        let plugins = self.0.merge(&snapshot.plugins).plugins;
+        Ok(self.0.prompt(&snapshot, &plugins, options, provider.as_deref()))
     }
 }
 
@@ -273,9 +318,15 @@ impl Inner {
         }
     }
 
+    fn merge(&self, files: &[FilePlugin]) -> Merged {
+        let switches = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
+        plugins::merge(&self.code_plugins, files, &self.parts.config.plugin_configs, &switches)
+    }
+
     fn prompt(
         &self,
         snapshot: &Snapshot,
+        plugins: &[PluginStatus],
         options: &SessionOptions,
         provider: Option<&dyn ModelProvider>,
     ) -> SystemPrompt {
@@ -289,6 +340,7 @@ impl Inner {
             soul: snapshot.personality.clone(),
             tools: &snapshot.tools,
             skills: &snapshot.skills,
+            plugins,
             environment: &(self.parts.environment)(),
         });
         let tools_twice = provider.is_none_or(ModelProvider::tools_in_prompt);
@@ -298,6 +350,7 @@ impl Inner {
     fn env(
         &self,
         tools: ToolCatalog,
+        hooks: HookRegistry,
         prompt: &SystemPrompt,
         model: ModelInfo,
         provider: Arc<dyn ModelProvider>,
@@ -309,8 +362,10 @@ impl Inner {
             None => (model.clone(), provider.clone()),
         };
         let specs = tools.iter().map(|(_, entry)| entry.handler().spec().clone()).collect();
+        let session_id = (self.parts.session_ids)();
         Ok(TurnEnv {
-            session_id: (self.parts.session_ids)(),
+            hooks: Arc::new(Hooks::new(hooks, session_id.clone(), self.parts.cwd.clone())),
+            session_id,
             cwd: self.parts.cwd.clone(),
             provider,
             model,
@@ -327,6 +382,14 @@ impl Inner {
             },
         })
     }
+}
+
+/// Reads the folders, off the threads that serve the runtime.
+async fn scan(inner: Arc<Inner>) -> Result<(Arc<Inner>, Snapshot), Error> {
+    let scanning = tokio::task::spawn_blocking(move || inner.snapshot().map(|snapshot| (inner, snapshot)));
+    scanning.await.unwrap_or_else(|error| {
+        Err(Error::new(ErrorCode::DefinitionInvalid, format!("the folders could not be read: {error}")))
+    })
 }
 
 /// Every model by its id, each served by one provider (Y3.1-3).

@@ -2,16 +2,19 @@
 //!
 //! Read in this order: [`agent`] (the models, and the one session that may run), [`session`] (what a host holds),
 //! [`turn`] (the loop: ask, run the tools, ask again), [`context`] (what a conversation holds and what of it is sent),
-//! [`prompt`] and [`skills`] (what else is sent), [`tools`] (the path of a tool call), [`events`] (what the host is
-//! told).
+//! [`prompt`] and [`skills`] (what else is sent), [`tools`] (the path of a tool call), [`plugins`] and [`hooks`] (who
+//! takes part, and how they are asked), [`events`] (what the host is told).
 //!
-//! The core knows neither scripts nor components: a tool is a [`ToolHandler`](youyou_api::ToolHandler). It opens no
-//! file, starts no process and speaks to no network.
+//! The core knows neither scripts nor components: a tool is a [`ToolHandler`](youyou_api::ToolHandler), a hook a
+//! [`HookHandler`](youyou_api::HookHandler). It opens no file, starts no process and speaks to no network.
 
 pub mod agent;
+mod bounded;
 pub mod context;
 pub mod events;
+pub mod hooks;
 mod panic;
+pub mod plugins;
 pub mod prompt;
 pub mod session;
 pub mod skills;
@@ -20,5 +23,6 @@ pub mod tools;
 pub mod turn;
 
 pub use agent::{Agent, AgentConfig, AgentParts, Definitions, MissingTools, Snapshot};
-pub use events::TurnEvents;
+pub use events::{SessionEvents, TurnEvents};
+pub use plugins::{FilePlugin, PluginStatus};
 pub use session::{Session, SessionOptions};

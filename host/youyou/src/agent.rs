@@ -6,7 +6,8 @@ use std::{
 };
 
 use youyou_api::{
-    AttachmentSource, Error, ErrorCode, ModelId, ModelProvider, Part, SessionId, Skill, SourceLabel, ToolHandler,
+    AttachmentSource, Error, ErrorCode, ModelId, ModelProvider, Part, Plugin, SessionId, Skill, SourceLabel,
+    ToolHandler,
 };
 use youyou_component::{ComponentHost, HostConfig};
 use youyou_core::{
@@ -41,6 +42,7 @@ pub struct AgentBuilder {
     providers: Vec<Arc<dyn ModelProvider>>,
     tools: Vec<Arc<dyn ToolHandler>>,
     skills: Vec<Skill>,
+    plugins: Vec<Arc<dyn Plugin>>,
     components: Option<ComponentHost>,
     base_instructions: Option<String>,
     missing_tools: MissingTools,
@@ -87,6 +89,14 @@ impl AgentBuilder {
         self
     }
 
+    /// Registers a plugin in code; plugins are initialized in this order (Y3.5-3). A folder of the same id with hooks
+    /// replaces its hooks (D-3).
+    #[must_use]
+    pub fn plugin(mut self, plugin: impl Plugin + 'static) -> Self {
+        self.plugins.push(Arc::new(plugin));
+        self
+    }
+
     /// Shares a component host, and with it the compiled components, with others.
     #[must_use]
     pub fn components(mut self, host: ComponentHost) -> Self {
@@ -110,11 +120,12 @@ impl AgentBuilder {
 
     /// Reads the folders and the configuration, merges them with what was registered, and checks it all (Y6.1-1).
     ///
-    /// Nothing is compiled and nothing is started. Folders that cannot be used are skipped with a warning.
+    /// Nothing is compiled, and of plugins only those in code are started. Folders that cannot be used are skipped with
+    /// a warning.
     ///
     /// # Errors
-    /// `NO_MODEL_PROVIDER`, `NAME_CONFLICT`, `SKILL_DEPENDENCY_NOT_MET`, `CONFIG_PARSE_ERROR`; `INVALID_INPUT` for a
-    /// workspace that is no folder.
+    /// `NO_MODEL_PROVIDER`, `NAME_CONFLICT`, `SKILL_DEPENDENCY_NOT_MET`, `CONFIG_PARSE_ERROR`, `PLUGIN_INIT_FAILED`;
+    /// `INVALID_INPUT` for a workspace that is no folder.
     pub async fn build(self) -> Result<Agent, Error> {
         let roots = self.roots()?;
         let (config, problems) = youyou_files::load_config(&roots.home)?;
@@ -127,6 +138,7 @@ impl AgentBuilder {
         let cwd = workspace.clone();
         let parts = AgentParts {
             providers: self.providers,
+            plugins: self.plugins,
             attachments: Some(Arc::new(Attachments(youyou_files::AttachmentReader::new(
                 &roots.home,
                 &roots.workspace,
@@ -144,10 +156,7 @@ impl AgentBuilder {
                 told: Mutex::default(),
             }),
         };
-        // Scanning reads files.
-        tokio::task::spawn_blocking(move || Agent::new(parts)).await.unwrap_or_else(|error| {
-            Err(Error::new(ErrorCode::DefinitionInvalid, format!("the folders could not be read: {error}")))
-        })
+        Agent::new(parts).await
     }
 
     fn roots(&self) -> Result<Roots, Error> {
@@ -198,6 +207,7 @@ impl Definitions for Folders {
         Ok(Snapshot {
             tools: catalog,
             skills,
+            plugins: Vec::new(),
             global_instructions: instructions.global.map(sourced),
             project_instructions: instructions.project.map(sourced),
             personality: instructions.soul.map(sourced),
@@ -247,6 +257,7 @@ fn agent_config(config: Config, base_instructions: Option<String>) -> AgentConfi
         compact_threshold: config.compact_threshold,
         compact_model: config.compact_model.map(ModelId::new),
         compact_prompt: config.compact_prompt,
+        plugin_configs: config.plugin_configs,
     }
 }
 

@@ -35,8 +35,9 @@ pub use youyou_core::tools::{
     Batch, Before, CallChain, CallObserver, CallScope, DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolCatalog, ToolResult,
 };
 pub use youyou_core::{
-    Agent, AgentConfig, MissingTools, Session, SessionOptions, TurnEvents,
+    Agent, AgentConfig, FilePlugin, MissingTools, PluginStatus, Session, SessionEvents, SessionOptions, TurnEvents,
     context::{AssistantStatus, CallRecord, Entry},
+    hooks::{Folded, fold},
     prompt::{Section, SectionName, SystemPrompt},
     skills::SkillCatalog,
 };

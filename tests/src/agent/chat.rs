@@ -5,7 +5,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use youyou::{AgentEvent, AgentEventKind, Error, Session, TurnEvents, UserMessage};
+use futures_util::FutureExt;
+use youyou::{AgentEvent, AgentEventKind, Error, Session, SessionEvents, TurnEvents, UserMessage};
 
 use super::{
     Model, PATIENCE,
@@ -18,12 +19,38 @@ pub struct Chat {
     session: Session,
     models: Vec<Model>,
     check: Mutex<SessionCheck>,
+    /// What happened outside of turns.
+    outside: Vec<AgentEvent>,
+    outside_events: SessionEvents,
 }
 
 impl Chat {
     pub(super) fn new(session: Session, models: Vec<Model>) -> Self {
-        let check = Mutex::new(SessionCheck::new(session.id().clone()));
-        Self { session, models, check }
+        let mut check = SessionCheck::new(session.id().clone());
+        let mut outside_events = session.take_events().expect("nobody has taken them");
+        let mut outside = Vec::new();
+        // Hooks of the session's begin have run by now.
+        while let Some(Some(event)) = outside_events.next().now_or_never() {
+            check.take_outside(&event).unwrap_or_else(|rule| panic!("{event:?} breaks a rule: {rule}"));
+            outside.push(event);
+        }
+        Self { session, models, check: Mutex::new(check), outside, outside_events }
+    }
+
+    /// Closes the session; everything that happened outside of turns, checked.
+    ///
+    /// # Panics
+    /// When an event breaks a rule.
+    pub async fn close(self) -> Turn {
+        let Self { session, check, mut outside, mut outside_events, .. } = self;
+        session.close().await;
+        drop(session);
+        let mut check = check.into_inner().unwrap_or_else(PoisonError::into_inner);
+        while let Some(event) = tokio::time::timeout(PATIENCE, outside_events.next()).await.expect("events end") {
+            check.take_outside(&event).unwrap_or_else(|rule| panic!("{event:?} breaks a rule: {rule}"));
+            outside.push(event);
+        }
+        Turn { events: outside }
     }
 
     /// The session itself.

@@ -36,17 +36,29 @@ impl SessionCheck {
 
     /// Checks the next event.
     pub(super) fn take(&mut self, turn: &mut TurnCheck, event: &AgentEvent) -> Result<(), String> {
-        let AgentEvent { session_id, turn_id, timestamp, sequence, kind } = event;
-        let in_order = if self.unseen { *sequence > self.last } else { *sequence == self.last + 1 };
-        ensure(in_order, || format!("number {sequence} follows number {}", self.last))?;
-        (self.last, self.unseen) = (*sequence, false);
-        ensure(*session_id == self.session, || format!("it is of session {session_id}"))?;
-        ensure(*timestamp > 0, || "it has no time".to_owned())?;
+        self.take_envelope(event)?;
+        let AgentEvent { turn_id, kind, .. } = event;
         let turn_id = turn_id.as_ref().ok_or("it is of no turn")?;
         ensure(turn.turn.get_or_insert_with(|| turn_id.clone()) == turn_id, || format!("it is of turn {turn_id}"))?;
         ensure(!turn.over, || "it comes after the last event".to_owned())?;
         ensure(turn.fatal.is_none() || kind.is_terminal(), || "it comes after a fatal error".to_owned())?;
         self.take_kind(turn, kind)
+    }
+
+    /// Checks the next event outside of turns.
+    pub(super) fn take_outside(&mut self, event: &AgentEvent) -> Result<(), String> {
+        self.take_envelope(event)?;
+        ensure(event.turn_id.is_none(), || "it is of a turn".to_owned())?;
+        ensure(!event.kind.is_terminal(), || "it ends a turn".to_owned())
+    }
+
+    fn take_envelope(&mut self, event: &AgentEvent) -> Result<(), String> {
+        let AgentEvent { session_id, timestamp, sequence, .. } = event;
+        let in_order = if self.unseen { *sequence > self.last } else { *sequence == self.last + 1 };
+        ensure(in_order, || format!("number {sequence} follows number {}", self.last))?;
+        (self.last, self.unseen) = (*sequence, false);
+        ensure(*session_id == self.session, || format!("it is of session {session_id}"))?;
+        ensure(*timestamp > 0, || "it has no time".to_owned())
     }
 
     fn take_kind(&mut self, turn: &mut TurnCheck, kind: &AgentEventKind) -> Result<(), String> {

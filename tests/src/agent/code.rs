@@ -54,6 +54,13 @@ impl CodeTool {
         self
     }
 
+    /// The same tool, which takes only what fits this JSON Schema.
+    #[must_use]
+    pub fn taking(mut self, parameters: serde_json::Value) -> Self {
+        self.spec.parameters = parameters;
+        self
+    }
+
     /// The same tool with a time limit of its own.
     #[must_use]
     pub fn within(mut self, timeout: Duration) -> Self {
@@ -112,6 +119,11 @@ impl Gate {
     pub async fn pass(&self) {
         self.0.entered.notify_one();
         self.0.opened.notified().await;
+    }
+
+    /// Tells the test that somebody stands here, who does not wait for it.
+    pub fn enter(&self) {
+        self.0.entered.notify_one();
     }
 
     /// Waits until a tool stands before the gate.

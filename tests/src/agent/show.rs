@@ -1,8 +1,8 @@
 //! Events, messages and logs as lines, for snapshots. Times and random ids are left out.
 
 use youyou::{
-    AgentEvent, AgentEventKind, AssistantPart, AssistantStatus, CompactionMethod, Entry, Error, Message, Part,
-    TurnStatus, Usage,
+    AgentEvent, AgentEventKind, AssistantPart, AssistantStatus, CompactionMethod, Entry, Error, HookRun, Message, Part,
+    TurnStatus, Usage, hook::HookRunOutcome,
 };
 
 /// A turn's events, one a line.
@@ -37,6 +37,8 @@ pub fn entries(entries: &[Entry]) -> String {
             vec![result(call_id.as_str(), tool_name, content, *is_error)]
         }
         Entry::System { text } => vec![format!("notice: {}", excerpt(text))],
+        Entry::DynamicSection(section) => vec![format!("section {:?}: {}", section.title, excerpt(&section.content))],
+        Entry::Withheld { reason } => vec![format!("withheld: {}", excerpt(reason))],
         Entry::Compaction { summary, first_kept, method, .. } => {
             let summary = summary.as_deref().map(|summary| format!(": {}", excerpt(summary))).unwrap_or_default();
             vec![format!("compaction by {}, kept from entry {first_kept}{summary}", self::method(*method))]
@@ -82,11 +84,29 @@ fn event(kind: &AgentEventKind) -> String {
         AgentEventKind::TurnComplete { status: TurnStatus::Failed, error_code } => {
             format!("turn failed: {}", error_code.map_or("without a code", |code| code.as_str()))
         }
+        AgentEventKind::HookRan(run) => hook_run(run),
         AgentEventKind::TurnCancelled => "turn cancelled".to_owned(),
         AgentEventKind::Error { error, fatal: true } => format!("error {}", self::error(error)),
         AgentEventKind::Error { error, fatal: false } => format!("remark {}", self::error(error)),
         other => format!("{other:?}"),
     }
+}
+
+/// What one handler did.
+pub fn hook_run(run: &HookRun) -> String {
+    let HookRun { plugin_id, event, outcome, changes, warnings, .. } = run;
+    let call = run.call_id.as_ref().map(|call| format!(" of {call}")).unwrap_or_default();
+    let outcome = match outcome {
+        HookRunOutcome::Continued => "continues".to_owned(),
+        HookRunOutcome::Changed => {
+            let fields: Vec<_> = changes.iter().map(|change| change.field.as_str()).collect();
+            format!("changes {}", fields.join(", "))
+        }
+        HookRunOutcome::Aborted(reason) => format!("aborts: {}", excerpt(reason)),
+        HookRunOutcome::Failed => "fails".to_owned(),
+    };
+    let warnings: String = warnings.iter().map(|warning| format!("\n  warning: {}", excerpt(warning))).collect();
+    format!("{plugin_id} at {event}{call} {outcome}{warnings}")
 }
 
 fn method(method: CompactionMethod) -> &'static str {

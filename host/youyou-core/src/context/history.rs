@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use youyou_api::{AssistantPart, CallId, CompactionMethod, Part, ToolCall, Usage};
+use youyou_api::{AssistantPart, CallId, CompactionMethod, Part, ToolCall, Usage, hook::DynamicSection};
 
 /// One thing that happened in a session, as far as it matters for what comes after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +43,15 @@ pub enum Entry {
     System {
         /// The notice.
         text: String,
+    },
+    /// What a hook added to the system prompt of one turn (D-8); kept because it had influence, and sent with no later
+    /// request.
+    DynamicSection(DynamicSection),
+    /// The user's latest message before this is left out of every request: a hook refused it (D-11), or the provider
+    /// cannot take it (D-73). The log keeps it.
+    Withheld {
+        /// Why.
+        reason: String,
     },
     /// From here on, what came before `first_kept` is left out of requests (D-36).
     Compaction {
@@ -151,7 +160,11 @@ impl History {
                     AssistantPart::Text { .. } | AssistantPart::Reasoning { .. } => None,
                 })),
                 Entry::ToolResult { call_id, .. } => open.retain(|call| call.call_id != *call_id),
-                Entry::User { .. } | Entry::System { .. } | Entry::Compaction { .. } => {}
+                Entry::User { .. }
+                | Entry::System { .. }
+                | Entry::DynamicSection(_)
+                | Entry::Withheld { .. }
+                | Entry::Compaction { .. } => {}
             }
         }
         open

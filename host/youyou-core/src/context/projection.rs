@@ -2,6 +2,8 @@
 //!
 //! Pure: the same log gives the same messages. What is left out is left out here and nowhere else; the log keeps it.
 
+use std::collections::HashSet;
+
 use youyou_api::{AssistantPart, Capabilities, CompactionMethod, FilePart, Message, Part};
 
 use super::{
@@ -50,7 +52,7 @@ impl<'a> View<'a> {
             Entry::Compaction { summary, first_kept, method, .. } => {
                 Some(Cut { summary: summary.as_deref(), first_kept: *first_kept, method: *method })
             }
-            Entry::User { .. } | Entry::Assistant { .. } | Entry::ToolResult { .. } | Entry::System { .. } => None,
+            _ => None,
         });
         Self { cut, end: entries.len(), result_limit: None }
     }
@@ -74,8 +76,12 @@ pub(super) fn messages(entries: &[Entry], view: View<'_>, capabilities: Capabili
     let end = view.end.min(entries.len());
     // From the end, because a compaction limits the results before it, whichever compaction is the latest.
     let mut limit = entries[end..].iter().fold(view.result_limit, |limit, entry| smaller(limit, result_limit(entry)));
+    let withheld = withheld(entries);
     let mut found = Vec::with_capacity(end - view.start().min(end));
     for (place, entry) in entries[..end].iter().enumerate().skip(view.start()).rev() {
+        if withheld.contains(&place) {
+            continue;
+        }
         limit = smaller(limit, result_limit(entry));
         found.extend(message(entry, limit, capabilities).map(|message| (place, message)));
     }
@@ -86,8 +92,22 @@ pub(super) fn messages(entries: &[Entry], view: View<'_>, capabilities: Capabili
 fn result_limit(entry: &Entry) -> Option<usize> {
     match entry {
         Entry::Compaction { result_limit, .. } => *result_limit,
-        Entry::User { .. } | Entry::Assistant { .. } | Entry::ToolResult { .. } | Entry::System { .. } => None,
+        _ => None,
     }
+}
+
+/// The messages of the user that are never sent, by their places.
+fn withheld(entries: &[Entry]) -> HashSet<usize> {
+    let mut latest = None;
+    let mut withheld = HashSet::new();
+    for (place, entry) in entries.iter().enumerate() {
+        match entry {
+            Entry::User { .. } => latest = Some(place),
+            Entry::Withheld { .. } => withheld.extend(latest),
+            _ => {}
+        }
+    }
+    withheld
 }
 
 fn smaller(one: Option<usize>, other: Option<usize>) -> Option<usize> {
@@ -117,14 +137,16 @@ fn quote(entries: &[Entry], first_kept: usize) -> Option<String> {
     let kept = entries.iter().skip(first_kept).find_map(|entry| match entry {
         Entry::User { .. } => Some(true),
         Entry::Assistant { .. } | Entry::ToolResult { .. } => Some(false),
-        Entry::System { .. } | Entry::Compaction { .. } => None,
+        Entry::System { .. } | Entry::DynamicSection(_) | Entry::Withheld { .. } | Entry::Compaction { .. } => None,
     });
     if kept == Some(true) {
         return None;
     }
-    let parts = entries.iter().take(first_kept).rev().find_map(|entry| match entry {
+    let withheld = withheld(entries);
+    let sent = entries.iter().enumerate().take(first_kept).filter(|(place, _)| !withheld.contains(place));
+    let parts = sent.rev().find_map(|(_, entry)| match entry {
         Entry::User { parts } => Some(parts),
-        Entry::Assistant { .. } | Entry::ToolResult { .. } | Entry::System { .. } | Entry::Compaction { .. } => None,
+        _ => None,
     })?;
     let texts: Vec<_> = parts
         .iter()
@@ -153,7 +175,7 @@ fn message(entry: &Entry, result_limit: Option<usize>, capabilities: Capabilitie
             is_error: *is_error,
         }),
         Entry::System { text } => Some(Message::System { text: text.clone() }),
-        Entry::Compaction { .. } => None,
+        Entry::DynamicSection(_) | Entry::Withheld { .. } | Entry::Compaction { .. } => None,
     }
 }
 
@@ -179,7 +201,7 @@ fn shown(part: &Part, capabilities: Capabilities) -> Part {
 mod tests {
     use std::sync::Arc;
 
-    use youyou_api::{CallId, ImageFormat, ImagePart, ToolCall, Usage};
+    use youyou_api::{CallId, ImageFormat, ImagePart, ToolCall, Usage, hook::DynamicSection};
 
     use super::*;
 
@@ -294,6 +316,20 @@ mod tests {
             ],
         };
         assert_eq!(project(&entries, Capabilities::ALL)[0], expected);
+    }
+
+    /// D-73, D-11: a message that could not be sent, or must not be, is in the log and in no request, also not as a quote.
+    #[test]
+    fn a_withheld_message_is_never_sent() {
+        let withheld = || Entry::Withheld { reason: "no".into() };
+        let mut entries = vec![user("one"), calls("a"), result("a", "1"), user("secret"), withheld(), user("two")];
+        let sent = |entries: &[Entry]| format!("{:?}", project(entries, Capabilities::ALL));
+        assert!(!sent(&entries).contains("secret") && sent(&entries).contains("two"));
+        entries.extend([calls("b"), result("b", "2"), withheld(), cut(Some("done"), 6, None)]);
+        assert!(!sent(&entries).contains("secret") && !sent(&entries).contains("two"));
+        assert!(sent(&entries).contains("one"), "{}", sent(&entries));
+        entries.push(Entry::DynamicSection(DynamicSection { title: "t".into(), content: "of one turn".into() }));
+        assert!(!sent(&entries).contains("of one turn"));
     }
 
     /// D-25: reasoning goes back only whole, and only to a provider that signed it.

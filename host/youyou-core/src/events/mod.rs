@@ -2,5 +2,5 @@
 
 mod publisher;
 
-pub use publisher::TurnEvents;
 pub(crate) use publisher::{EventClock, Publisher};
+pub use publisher::{SessionEvents, TurnEvents};

@@ -18,20 +18,35 @@ use youyou_api::{AgentEvent, AgentEventKind, SessionId, TurnId};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EventClock(Arc<AtomicU64>);
 
-/// Sends the events of one turn. Nobody listening is fine: the turn goes on (D-32).
+/// Sends the events of one turn, or those outside of any. Nobody listening is fine: the turn goes on (D-32).
 #[derive(Debug)]
 pub(crate) struct Publisher {
     session_id: SessionId,
-    turn_id: TurnId,
+    turn_id: Option<TurnId>,
     clock: EventClock,
     sender: mpsc::UnboundedSender<AgentEvent>,
 }
 
 impl Publisher {
-    /// A publisher and the stream that its events come out of.
-    pub(crate) fn new(session_id: SessionId, turn_id: TurnId, clock: EventClock) -> (Self, TurnEvents) {
+    /// The publisher of a turn, and the stream that its events come out of.
+    pub(crate) fn of_turn(session_id: SessionId, turn_id: TurnId, clock: EventClock) -> (Self, TurnEvents) {
+        let (publisher, receiver) = Self::new(session_id, Some(turn_id), clock);
+        (publisher, TurnEvents { receiver })
+    }
+
+    /// The publisher of what happens outside of turns (D-30), and the stream that its events come out of.
+    pub(crate) fn of_session(session_id: SessionId, clock: EventClock) -> (Self, SessionEvents) {
+        let (publisher, receiver) = Self::new(session_id, None, clock);
+        (publisher, SessionEvents { receiver })
+    }
+
+    fn new(
+        session_id: SessionId,
+        turn_id: Option<TurnId>,
+        clock: EventClock,
+    ) -> (Self, mpsc::UnboundedReceiver<AgentEvent>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (Self { session_id, turn_id, clock, sender }, TurnEvents { receiver })
+        (Self { session_id, turn_id, clock, sender }, receiver)
     }
 
     pub(crate) fn publish(&self, kind: AgentEventKind) {
@@ -40,7 +55,7 @@ impl Publisher {
         let timestamp = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let event = AgentEvent {
             session_id: self.session_id.clone(),
-            turn_id: Some(self.turn_id.clone()),
+            turn_id: self.turn_id.clone(),
             timestamp: u64::try_from(timestamp.as_millis()).unwrap_or(u64::MAX),
             sequence,
             kind,
@@ -67,6 +82,30 @@ impl TurnEvents {
 }
 
 impl Stream for TurnEvents {
+    type Item = AgentEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        self.receiver.poll_recv(cx)
+    }
+}
+
+/// What happens in a session outside of its turns: plugins that are asked as it begins and ends. It ends with the
+/// session.
+///
+/// Events wait here until they are taken; their sequence numbers are of one count with those of the turns (D-30).
+#[derive(Debug)]
+pub struct SessionEvents {
+    receiver: mpsc::UnboundedReceiver<AgentEvent>,
+}
+
+impl SessionEvents {
+    /// The next event; none once the session is gone. Cancel-safe.
+    pub async fn next(&mut self) -> Option<AgentEvent> {
+        self.receiver.recv().await
+    }
+}
+
+impl Stream for SessionEvents {
     type Item = AgentEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AgentEvent>> {

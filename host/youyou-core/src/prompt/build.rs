@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::PathBuf};
 use youyou_api::{Skill, ToolSpec};
 
 use super::section::{Section, SectionName, SystemPrompt};
-use crate::{skills::SkillCatalog, tools::ToolCatalog};
+use crate::{plugins::PluginStatus, skills::SkillCatalog, tools::ToolCatalog};
 
 /// Where a section comes from that is made here.
 const BUILT_IN: &str = "built in";
@@ -16,6 +16,10 @@ const TOOLS_INTRODUCTION: &str =
 const SKILLS_INTRODUCTION: &str = "\
 Skills are prompts that only the user can call, by beginning a message with the skill's name as it is written here. You \
 cannot call one: writing the name does nothing. Where a skill fits what the user wants, you may suggest it to them.";
+
+const PLUGINS_INTRODUCTION: &str = "\
+These plugins take part in the conversation. They may change or refuse messages and tool calls, and change what tools \
+answer; what they did is not shown to you.";
 
 /// A text, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +57,8 @@ pub struct PromptParts<'a> {
     pub tools: &'a ToolCatalog,
     /// All skills; those that may be suggested are shown.
     pub skills: &'a SkillCatalog,
+    /// All plugins; those that take part are shown.
+    pub plugins: &'a [PluginStatus],
     /// The surroundings.
     pub environment: &'a Environment,
 }
@@ -67,6 +73,7 @@ pub fn build(parts: PromptParts<'_>) -> SystemPrompt {
         (SectionName::Personality, parts.soul),
         (SectionName::Tools, tools(parts.tools).map(built_in)),
         (SectionName::Skills, skills(parts.skills).map(built_in)),
+        (SectionName::Plugins, plugins(parts.plugins).map(built_in)),
         (SectionName::Environment, Some(built_in(environment(parts.environment)))),
     ];
     sections.into_iter().fold(SystemPrompt::new(), |prompt, (name, part)| match part {
@@ -93,8 +100,23 @@ fn skills(skills: &SkillCatalog) -> Option<String> {
 }
 
 fn skill_line(skill: &Skill) -> String {
-    let description = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("- /{}: {description}", skill.name)
+    format!("- /{}: {}", skill.name, one_line(&skill.description))
+}
+
+/// The plugins that take part in the session, in the order in which they are asked.
+fn plugins(plugins: &[PluginStatus]) -> Option<String> {
+    let active = plugins.iter().filter(|plugin| plugin.enabled && !plugin.taps.is_empty());
+    let lines: Vec<_> = active
+        .map(|PluginStatus { info, .. }| match one_line(&info.description) {
+            description if description.is_empty() => format!("- {}", info.display_name),
+            description => format!("- {}: {description}", info.display_name),
+        })
+        .collect();
+    (!lines.is_empty()).then(|| format!("{PLUGINS_INTRODUCTION}\n\n{}", lines.join("\n")))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn environment(Environment { os, cwd, date }: &Environment) -> String {
@@ -106,7 +128,9 @@ mod tests {
     use std::sync::Arc;
 
     use serde_json::json;
-    use youyou_api::{BoxFuture, CallContext, SourceLabel, ToolFailure, ToolHandler, ToolInput, ToolOutput};
+    use youyou_api::{
+        BoxFuture, CallContext, HookEvent, PluginInfo, SourceLabel, ToolFailure, ToolHandler, ToolInput, ToolOutput,
+    };
 
     use super::*;
 
@@ -152,6 +176,22 @@ mod tests {
         skills
     }
 
+    fn plugin_list() -> [PluginStatus; 2] {
+        [true, false].map(|enabled| PluginStatus {
+            info: PluginInfo {
+                id: "calendar".parse().expect("legal"),
+                display_name: format!("Calendar {enabled}"),
+                description: "Knows the\nday.".into(),
+            },
+            source: SourceLabel::Global,
+            enabled,
+            config: json!(null),
+            config_from: "the plugin itself",
+            taps: vec![(HookEvent::TurnStart, "script")],
+            shadows: Vec::new(),
+        })
+    }
+
     fn here() -> Environment {
         Environment { os: "Linux".into(), cwd: "/home/me/p".into(), date: "2026-03-01".into() }
     }
@@ -171,6 +211,7 @@ mod tests {
             soul: given("You like tea.", "/home/me/.youyou/SOUL.md"),
             tools: &tools,
             skills: &skills,
+            plugins: &plugin_list(),
             environment: &environment,
         })
         .with(Section {
@@ -178,8 +219,7 @@ mod tests {
             title: Some("Calendar".into()),
             source: Some("plugin calendar".into()),
             text: "A meeting at noon.".into(),
-        })
-        .with(Section { name: SectionName::Plugins, title: None, source: None, text: "- calendar".into() });
+        });
         assert_eq!(prompt.render(), include_str!("whole_prompt.txt").trim_end());
     }
 
@@ -194,6 +234,7 @@ mod tests {
             soul: None,
             tools: &ToolCatalog::new(),
             skills: &SkillCatalog::new(),
+            plugins: &[],
             environment: &environment,
         };
         let text = "Operating system: Linux\nWorking directory: /home/me/p\nDate: 2026-03-01";
@@ -211,6 +252,7 @@ mod tests {
             soul: None,
             tools: &tools,
             skills: &skills,
+            plugins: &[],
             environment: &environment,
         };
         let names = |prompt: &SystemPrompt| prompt.sections().iter().map(|s| s.name).collect::<Vec<_>>();

@@ -9,6 +9,7 @@ use youyou_api::{
 use crate::{
     context::estimate,
     skills::{self, Invocation, SkillCatalog},
+    turn::{CalledSkill, TurnInput},
 };
 
 /// Reads what the user attached. The core opens no file itself.
@@ -20,7 +21,7 @@ pub trait AttachmentReader: Send + Sync {
     fn read(&self, source: &AttachmentSource) -> Result<Part, Error>;
 }
 
-/// The parts of a message: a skill's prompt, the text, the attachments (Y3.4-1, D-61, D-62, D-72).
+/// What the user sent, checked and read: a skill's prompt, the text, the attachments (Y3.4-1, D-61, D-62, D-72).
 ///
 /// # Errors
 /// `SKILL_NOT_FOUND`; those of the reader; `INVALID_INPUT` for an empty message; `PROVIDER_ERROR` of kind
@@ -30,28 +31,22 @@ pub(super) async fn accept(
     skills: &SkillCatalog,
     model: &ModelInfo,
     reader: Option<Arc<dyn AttachmentReader>>,
-) -> Result<Vec<Part>, Error> {
-    let mut parts = match skills::parse(&message.text) {
-        Invocation::Text(text) => text_part(&text),
+) -> Result<TurnInput, Error> {
+    let (skill, text) = match skills::parse(&message.text) {
+        Invocation::Text(text) => (None, text.into_owned()),
         Invocation::Skill { name, arguments } => {
-            let block = skills::inject(skills.resolve(name)?);
-            let mut parts = vec![Part::text(block)];
-            parts.extend(text_part(arguments));
-            parts
+            let prompt = Part::text(skills::inject(skills.resolve(name)?));
+            let written = message.text.clone();
+            (Some(CalledSkill { name: name.to_owned(), written, prompt }), arguments.to_owned())
         }
     };
-    for part in read(message.attachments, reader).await? {
-        check(&part, model)?;
-        parts.push(part);
-    }
-    if parts.is_empty() {
+    let attachments = read(message.attachments, reader).await?;
+    attachments.iter().try_for_each(|part| check(part, model))?;
+    let input = TurnInput { skill, text, attachments };
+    if input.is_empty() {
         return Err(Error::new(ErrorCode::InvalidInput, "the message is empty: write something or attach a file"));
     }
-    Ok(parts)
-}
-
-fn text_part(text: &str) -> Vec<Part> {
-    if text.trim().is_empty() { Vec::new() } else { vec![Part::text(text)] }
+    Ok(input)
 }
 
 async fn read(sources: Vec<AttachmentSource>, reader: Option<Arc<dyn AttachmentReader>>) -> Result<Vec<Part>, Error> {

@@ -5,15 +5,19 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use youyou_api::{Error, ErrorCode, ModelId, ModelInfo, Sampling, SessionId, TurnId, UserMessage};
+use youyou_api::{
+    CancellationToken, Error, ErrorCode, ModelId, ModelInfo, Sampling, SessionId, TurnId, UserMessage,
+    hook::{HookEventPayload, SessionEnd, SessionStart},
+};
 
 use super::accept::{AttachmentReader, accept};
 use crate::{
     context::{Entry, History, compact::Breaker},
-    events::{EventClock, Publisher, TurnEvents},
+    events::{EventClock, Publisher, SessionEvents, TurnEvents},
+    hooks::Fired,
     prompt::SystemPrompt,
     skills::SkillCatalog,
-    turn::{self, TurnControl, TurnEnv},
+    turn::{self, Begin, TurnControl, TurnEnv},
 };
 
 /// What a new session may choose (Y6.2-1).
@@ -67,6 +71,9 @@ struct Shared {
     skills: SkillCatalog,
     attachments: Option<Arc<dyn AttachmentReader>>,
     clock: EventClock,
+    /// Tells of what happens outside of turns.
+    outside: Arc<Publisher>,
+    outside_events: Mutex<Option<SessionEvents>>,
     turns: AtomicU64,
     /// Held by the turn that runs, until its last event is told.
     log: Arc<tokio::sync::Mutex<Log>>,
@@ -154,13 +161,17 @@ struct Log {
 impl Session {
     pub(crate) fn new(parts: SessionParts) -> Self {
         let SessionParts { env, prompt, skills, attachments, place } = parts;
+        let clock = EventClock::default();
+        let (outside, outside_events) = Publisher::of_session(env.session_id.clone(), clock.clone());
         Self {
             shared: Arc::new(Shared {
                 env,
                 prompt,
                 skills,
                 attachments,
-                clock: EventClock::default(),
+                clock,
+                outside: Arc::new(outside),
+                outside_events: Mutex::new(Some(outside_events)),
                 turns: AtomicU64::new(0),
                 log: Arc::default(),
                 life: Mutex::new(Life { place: Some(place), open: true, doing: Doing::Nothing }),
@@ -207,20 +218,20 @@ impl Session {
     pub async fn send(&self, message: impl Into<UserMessage>) -> Result<TurnEvents, Error> {
         let shared = &self.shared;
         let busy = Busy::accept(shared)?;
-        let parts = accept(message.into(), &shared.skills, &shared.env.model, shared.attachments.clone()).await?;
-        for part in &parts {
+        let input = accept(message.into(), &shared.skills, &shared.env.model, shared.attachments.clone()).await?;
+        for part in &input.attachments {
             shared.env.provider.accepts(&shared.env.model.id, part)?;
         }
         // The turn before may still have to tell its last event, which comes before any of this one.
         let mut log = shared.log.clone().lock_owned().await;
         let control = busy.run()?;
-        log.history.push(Entry::User { parts });
         let number = shared.turns.fetch_add(1, Ordering::Relaxed) + 1;
-        let turn_id = TurnId::new(format!("turn-{number}"));
-        let (publisher, events) = Publisher::new(self.id().clone(), turn_id, shared.clock.clone());
+        let id = TurnId::new(format!("turn-{number}"));
+        let (publisher, events) = Publisher::of_turn(self.id().clone(), id.clone(), shared.clock.clone());
+        let begin = Begin { id, events: publisher, input };
         tokio::spawn(async move {
             let Log { history, breaker } = &mut *log;
-            let ending = turn::run(&busy.0.env, history, breaker, &control, publisher).await;
+            let ending = turn::run(&busy.0.env, history, breaker, &control, begin).await;
             // Before the last event is told: whoever hears it can send the next message, or start another session if
             // this one is dropped.
             drop(busy);
@@ -249,10 +260,33 @@ impl Session {
         self.shared.log.lock().await.history.entries().to_vec()
     }
 
-    /// Ends the session: a turn that runs is cancelled and waited for; then the agent is free for another (Y6.2-5).
+    /// What happens outside of turns: plugins that are asked as the session begins and ends. Given out once.
+    pub fn take_events(&self) -> Option<SessionEvents> {
+        self.shared.outside_events.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Asks the plugins that want to know of a new session (D-20).
+    ///
+    /// # Errors
+    /// `HOOK_ABORTED` (D-11).
+    pub(crate) async fn tell_of_start(&self) -> Result<(), Error> {
+        let payload = SessionStart { session_id: self.id().clone() };
+        match self.fire(HookEventPayload::SessionStart(payload)).await {
+            Fired { aborted: Some(aborted), .. } => Err(aborted.into_error("refused this session")),
+            Fired { aborted: None, .. } => Ok(()),
+        }
+    }
+
+    async fn fire(&self, payload: HookEventPayload) -> Fired {
+        let report = turn::reporter(&self.shared.outside);
+        turn::fire(&self.shared.env.hooks, payload, &CancellationToken::new(), &report).await
+    }
+
+    /// Ends the session: a turn that runs is cancelled and waited for, plugins are told (D-67); then the agent is free
+    /// for another (Y6.2-5).
     ///
     /// Running tools come to their own end, unless [`cancel`](Self::cancel) is called besides (D-27). Closing twice is
-    /// fine.
+    /// fine. A session that is dropped without it ends untold.
     pub async fn close(&self) {
         {
             let mut life = self.shared.life();
@@ -264,6 +298,10 @@ impl Session {
         }
         let log = self.shared.log.lock().await;
         let place = self.shared.life().place.take();
+        if place.is_some() {
+            let (session_id, message_count) = (self.id().clone(), log.history.message_count());
+            self.fire(HookEventPayload::SessionEnd(SessionEnd { session_id, message_count })).await;
+        }
         drop((place, log));
     }
 }

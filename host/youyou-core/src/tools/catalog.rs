@@ -36,7 +36,7 @@ impl CatalogEntry {
     }
 
     /// The check of the tool's arguments; its schema is compiled on first use.
-    pub(super) fn checker(&self) -> Result<&ArgumentChecker, Error> {
+    pub(crate) fn checker(&self) -> Result<&ArgumentChecker, Error> {
         self.checker.get_or_init(|| ArgumentChecker::new(self.handler.spec())).as_ref().map_err(Clone::clone)
     }
 }

@@ -166,6 +166,10 @@ impl Dispatcher {
         &self.catalog
     }
 
+    pub(crate) fn shared_catalog(&self) -> &Arc<ToolCatalog> {
+        &self.catalog
+    }
+
     /// Carries one call through all its phases.
     ///
     /// Every failure that the model should hear of is in the result. Dropping the future stops the call.
@@ -188,10 +192,13 @@ impl Dispatcher {
     /// Everything before the tool runs; or the result of a call that will not.
     pub(super) async fn enter(&self, call: ToolCall, scope: &CallScope) -> Result<Ready, Box<ToolResult>> {
         if scope.stop.is_cancelled() {
-            let error = Error::new(ErrorCode::RequestCancelled, "[cancelled: this call was not started]");
-            return Err(Box::new(ToolResult::not_started(&call, error)));
+            return Err(cancelled(&call));
         }
-        self.before(self.prepare(call)?, scope).await
+        let Some(chain) = &self.chain else { return self.prepare(call) };
+        let asked = call.clone();
+        let ready = self.before(chain.as_ref(), self.prepare(call)?, scope).await?;
+        // The chain may have taken its time.
+        if scope.stop.is_cancelled() { Err(cancelled(&asked)) } else { Ok(ready) }
     }
 
     /// Resolves the tool and checks the arguments; or the result of a call that cannot run.
@@ -211,8 +218,12 @@ impl Dispatcher {
     }
 
     /// Asks the chain; or the result of a call that it refused.
-    async fn before(&self, mut ready: Ready, scope: &CallScope) -> Result<Ready, Box<ToolResult>> {
-        let Some(chain) = &self.chain else { return Ok(ready) };
+    async fn before(
+        &self,
+        chain: &dyn CallChain,
+        mut ready: Ready,
+        scope: &CallScope,
+    ) -> Result<Ready, Box<ToolResult>> {
         let allowed = match chain.before(&ready.input, scope).await {
             Before::Run(arguments) if arguments == ready.input.arguments => return Ok(ready),
             Before::Run(arguments) => self.recheck(&ready, arguments),
@@ -262,4 +273,10 @@ impl Dispatcher {
         }
         ToolResult { call_id, tool_name: tool_name.into(), output, duration, error }
     }
+}
+
+/// The answer to a call that was still waiting when its scope was stopped (D-24).
+fn cancelled(call: &ToolCall) -> Box<ToolResult> {
+    let error = Error::new(ErrorCode::RequestCancelled, "[cancelled: this call was not started]");
+    Box::new(ToolResult::not_started(call, error))
 }

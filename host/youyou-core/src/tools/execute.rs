@@ -7,20 +7,10 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use youyou_api::{
-    CallContext, Error, ErrorCode, ToolFailure, ToolHandler, ToolInput, ToolOutput,
-    call::{CancellationToken, Deadline},
-};
+use youyou_api::{CallContext, Error, ErrorCode, ToolFailure, ToolHandler, ToolInput, ToolOutput, call::Deadline};
 
 use super::dispatcher::CallScope;
-
-/// How long a handler may take to end by itself once its deadline has passed or its call was cancelled: enough for a
-/// script's own grace between its two signals. After that its future is dropped (D-60).
-pub(super) const GRACE: Duration = Duration::from_secs(3);
-
-/// How long past its deadline a handler may take to end by itself before it is told to stop: whoever keeps the deadline
-/// explains best what it stopped.
-const HEAD_START: Duration = Duration::from_millis(100);
+use crate::bounded::within;
 
 /// What came of running a handler.
 pub(super) struct Executed {
@@ -58,18 +48,6 @@ pub(super) async fn execute(
         answer: answer.map_err(|failure| late(failure, name.as_str(), scope, deadline)),
         duration: started.elapsed(),
     }
-}
-
-/// The future's value, or nothing when it neither ended in time nor within the grace after it.
-async fn within<F: Future>(call: F, cancel: &CancellationToken, deadline: Deadline) -> Option<F::Output> {
-    let mut call = std::pin::pin!(call);
-    tokio::select! {
-        biased;
-        answer = &mut call => return Some(answer),
-        () = tokio::time::sleep_until((deadline.at() + HEAD_START).into()) => cancel.cancel(),
-        () = cancel.cancelled() => {}
-    }
-    tokio::time::timeout(GRACE, call).await.ok()
 }
 
 /// A handler that is told to stop past its deadline may report that it was cancelled; to the reader it timed out.

@@ -26,7 +26,7 @@ impl Turn<'_> {
         let left = limit.saturating_sub(self.calls_asked);
         self.calls_asked = self.calls_asked.saturating_add(u32::try_from(calls.len()).unwrap_or(u32::MAX));
         let over = calls.split_off(calls.len().min(left as usize));
-        let batch = self.env.dispatcher.dispatch_batch(calls, &self.scope()).await;
+        let batch = self.dispatcher.dispatch_batch(calls, &self.scope()).await;
         for result in batch.results {
             self.record_result(result);
         }

@@ -9,6 +9,7 @@ use youyou_api::{
 };
 
 use super::{
+    hooks::CompactWord,
     run::Turn,
     step::{broke_off, panicked},
 };
@@ -17,6 +18,8 @@ use crate::context::{Entry, compact, estimate};
 /// What came of trying to make the context shorter.
 enum Compacted {
     Shorter,
+    /// A plugin did not want it; everything is as before.
+    Refused(Error),
     /// There is nothing that could be left out.
     Impossible,
     /// The user cancelled meanwhile; everything is as before.
@@ -59,6 +62,10 @@ impl Turn<'_> {
         let before = self.estimated_tokens();
         match self.compact(before).await {
             Compacted::Shorter | Compacted::Cancelled => Ok(()),
+            Compacted::Refused(error) => {
+                let message = format!("the request is too long for the model, and {}", error.message);
+                Err(Error::new(ErrorCode::CompactError, message).with_cause(error))
+            }
             Compacted::Impossible => {
                 let message = "the request is too long for the model, and nothing of the conversation can be left out";
                 Err(Error::new(ErrorCode::CompactError, message))
@@ -67,7 +74,7 @@ impl Turn<'_> {
     }
 
     fn estimated_tokens(&self) -> u64 {
-        let overhead = estimate::text(&self.env.system) + estimate::tools(&self.env.tools);
+        let overhead = estimate::text(&self.system) + estimate::tools(&self.env.tools);
         compact::estimate_request(self.history, overhead, self.env.model.capabilities)
     }
 
@@ -75,7 +82,11 @@ impl Turn<'_> {
     async fn compact(&mut self, tokens_before: u64) -> Compacted {
         // Reported and estimated figures are no common measure; for the breaker both sides are estimated.
         let before = self.estimated_messages();
-        let (entry, method) = match self.shortening(tokens_before).await {
+        let prompt = match self.before_compact(tokens_before).await {
+            CompactWord::Go { prompt } => prompt,
+            CompactWord::Skip(error) => return Compacted::Refused(error),
+        };
+        let (entry, method) = match self.shortening(tokens_before, prompt.as_deref()).await {
             Shortening::By(entry, method) => (entry, method),
             Shortening::Impossible => {
                 self.breaker.round(before, before);
@@ -94,10 +105,10 @@ impl Turn<'_> {
         compact::estimate_messages(self.history.entries(), self.env.model.capabilities)
     }
 
-    async fn shortening(&self, tokens_before: u64) -> Shortening {
+    async fn shortening(&self, tokens_before: u64, prompt: Option<&str>) -> Shortening {
         let (entries, window) = (self.history.entries(), self.env.model.context_window);
         if let Some(plan) = compact::plan_summary(entries, window) {
-            match self.summarise(plan.to_summarise.clone()).await {
+            match self.summarise(plan.to_summarise.clone(), prompt).await {
                 Summary::Written(text) => {
                     if let Some(entry) = plan.compaction(entries, &text, tokens_before) {
                         return Shortening::By(entry, CompactionMethod::Summary);
@@ -113,9 +124,8 @@ impl Turn<'_> {
         }
     }
 
-    async fn summarise(&self, messages: Vec<Message>) -> Summary {
-        let settings = &self.env.compaction;
-        let request = compact::summary_request(&settings.model, settings.prompt.as_deref(), messages);
+    async fn summarise(&self, messages: Vec<Message>, prompt: Option<&str>) -> Summary {
+        let request = compact::summary_request(&self.env.compaction.model, prompt, messages);
         let asking = AssertUnwindSafe(self.ask_for_summary(request)).catch_unwind();
         let summary = tokio::select! {
             biased;

@@ -5,19 +5,22 @@ use std::{panic::AssertUnwindSafe, path::Path, sync::Arc};
 use futures_util::FutureExt;
 use youyou_api::{
     AgentEventKind, Error, ErrorCode, ErrorSource, ModelInfo, ModelProvider, Sampling, SessionId, StopReason, ToolSpec,
-    TurnStatus, Usage,
+    TurnId, TurnStatus, Usage,
 };
 
 use super::{
     calls::EventObserver,
     control::{Ended, TurnControl},
     gather::Gathered,
+    hooks,
+    input::TurnInput,
     repeat::RepeatDetector,
     step::Answer,
 };
 use crate::{
     context::{AssistantStatus, Entry, History, compact::Breaker},
     events::Publisher,
+    hooks::{Hooks, PluginChain, Reporter},
     tools::Dispatcher,
 };
 
@@ -27,9 +30,11 @@ pub(crate) struct TurnEnv {
     pub(crate) cwd: Arc<Path>,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) model: ModelInfo,
+    /// The system prompt, without what hooks add for one turn.
     pub(crate) system: String,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) dispatcher: Dispatcher,
+    pub(crate) hooks: Arc<Hooks>,
     pub(crate) sampling: Sampling,
     /// Tool calls in one turn (Y4.1-5).
     pub(crate) max_tool_calls: u32,
@@ -47,14 +52,30 @@ pub(crate) struct Compaction {
     pub(crate) prompt: Option<String>,
 }
 
+/// What a turn begins with.
+pub(crate) struct Begin {
+    pub(crate) id: TurnId,
+    pub(crate) events: Publisher,
+    pub(crate) input: TurnInput,
+}
+
 /// One turn that runs.
 pub(crate) struct Turn<'a> {
     pub(super) env: &'a TurnEnv,
     pub(super) history: &'a mut History,
     pub(super) breaker: &'a mut Breaker,
     pub(super) control: &'a TurnControl,
+    pub(super) id: TurnId,
     pub(super) events: Arc<Publisher>,
     pub(super) observer: Arc<EventObserver>,
+    /// Tells of each handler that was asked.
+    pub(super) report: Reporter,
+    /// Carries the calls of this turn past the plugins.
+    pub(super) dispatcher: Dispatcher,
+    /// The system prompt of this turn.
+    pub(super) system: String,
+    /// Where the log stood when the turn began.
+    pub(super) begin: usize,
     pub(super) calls_asked: u32,
     pub(super) repeats: RepeatDetector,
 }
@@ -95,26 +116,19 @@ pub(crate) async fn run(
     history: &mut History,
     breaker: &mut Breaker,
     control: &TurnControl,
-    events: Publisher,
+    Begin { id, events, input }: Begin,
 ) -> Ending {
     let events = Arc::new(events);
-    let mut turn = Turn {
-        env,
-        history,
-        breaker,
-        control,
-        events: events.clone(),
-        observer: Arc::new(EventObserver::new(events.clone())),
-        calls_asked: 0,
-        repeats: RepeatDetector::default(),
-    };
-    let outcome = AssertUnwindSafe(turn.steps()).catch_unwind().await.unwrap_or_else(|panic| {
+    let mut turn = Turn::new(env, history, breaker, control, id, &events);
+    let outcome = AssertUnwindSafe(turn.run(input)).catch_unwind().await.unwrap_or_else(|panic| {
         let message = format!("the turn ended by a fault of the runtime: {}", crate::panic::text(&*panic));
         Err(Error::new(ErrorCode::ToolExecutionError, message).with_origin(ErrorSource::Agent))
     });
     if let Err(error) = &outcome {
         turn.answer_open_calls(error);
     }
+    // Whatever the end was; and before it is decided, so that a user who waits for a plugin can still cancel.
+    turn.tell_of_end().await;
     let outcome = match (control.end(), outcome) {
         (Ended::Cancelled, _) => Outcome::Cancelled,
         (Ended::ByItself, Ok(())) => Outcome::Completed,
@@ -148,14 +162,50 @@ impl Interruption {
     }
 }
 
-impl Turn<'_> {
+impl<'a> Turn<'a> {
+    fn new(
+        env: &'a TurnEnv,
+        history: &'a mut History,
+        breaker: &'a mut Breaker,
+        control: &'a TurnControl,
+        id: TurnId,
+        events: &Arc<Publisher>,
+    ) -> Self {
+        let report = hooks::reporter(events);
+        let chain = PluginChain::new(&env.hooks, env.dispatcher.shared_catalog(), &id, &report);
+        let dispatcher = match chain {
+            Some(chain) => env.dispatcher.clone().with_chain(chain),
+            None => env.dispatcher.clone(),
+        };
+        Self {
+            env,
+            begin: history.entries().len(),
+            history,
+            breaker,
+            control,
+            id,
+            events: events.clone(),
+            observer: Arc::new(EventObserver::new(events.clone())),
+            report,
+            dispatcher,
+            system: env.system.clone(),
+            calls_asked: 0,
+            repeats: RepeatDetector::default(),
+        }
+    }
+
+    async fn run(&mut self, input: TurnInput) -> Result<(), Error> {
+        self.start(input).await?;
+        self.steps().await
+    }
+
     async fn steps(&mut self) -> Result<(), Error> {
         for step in 1_u32.. {
             self.events.publish(AgentEventKind::StepStart { step });
             let answer = self.ask().await;
             let usage = match &answer {
                 Ok(Answer::Whole { usage, .. }) => *usage,
-                Ok(Answer::Cancelled(_) | Answer::Broken(..)) | Err(_) => Usage::default(),
+                Ok(Answer::Cancelled(_) | Answer::Broken(..) | Answer::Unsupported(_)) | Err(_) => Usage::default(),
             };
             self.events.publish(AgentEventKind::StepEnd { step, usage });
             match answer? {
@@ -176,6 +226,7 @@ impl Turn<'_> {
                     self.interrupted(gathered, Interruption::ByUser);
                     return Ok(());
                 }
+                Answer::Unsupported(error) => return Err(self.withhold_message(error)),
                 Answer::Broken(gathered, error) => {
                     self.interrupted(gathered, Interruption::ByFailure(error.code));
                     return Err(error);
@@ -200,6 +251,13 @@ impl Turn<'_> {
             self.skip(call, interruption.error());
         }
         self.history.push(Entry::System { text: interruption.notice().to_owned() });
+    }
+
+    /// The provider cannot take what the user attached: without the message, what comes after it can be sent (D-73).
+    fn withhold_message(&mut self, mut error: Error) -> Error {
+        self.history.push(Entry::Withheld { reason: error.message.clone() });
+        error.message.push_str("; the message is left out of the conversation: send it again without what is refused");
+        error
     }
 
     /// An answer that is whole, but not as long as the model wanted, is worth a word to the user (D-29).

@@ -10,7 +10,7 @@ use super::{
     retry,
     run::Turn,
 };
-use crate::context::projection::project;
+use crate::context::{Entry, projection::project};
 
 /// What a step gave.
 pub(super) enum Answer {
@@ -20,6 +20,8 @@ pub(super) enum Answer {
     Cancelled(Gathered),
     /// It broke off, or never began.
     Broken(Gathered, Error),
+    /// The provider does not take something in the user's message of this turn (D-73).
+    Unsupported(Error),
 }
 
 /// What one try gave.
@@ -66,6 +68,11 @@ impl Turn<'_> {
                     self.compact_now().await?;
                     compacted = true;
                 }
+                Tried::Failed(_, error, Progress::None)
+                    if error.kind == ProviderErrorKind::UnsupportedContent && self.is_unanswered() =>
+                {
+                    return Ok(Answer::Unsupported(error.into()));
+                }
                 Tried::Failed(gather, error, progress) => {
                     retries += 1;
                     let pause = retry::pause(&error, retries).filter(|_| progress == Progress::None);
@@ -87,10 +94,15 @@ impl Turn<'_> {
         }
     }
 
+    /// Whether the model has not said anything in this turn yet.
+    fn is_unanswered(&self) -> bool {
+        !self.entries_of_turn().iter().any(|entry| matches!(entry, Entry::Assistant { .. }))
+    }
+
     fn request(&self) -> ChatRequest {
         ChatRequest {
             model: self.env.model.id.clone(),
-            system: self.env.system.clone(),
+            system: self.system.clone(),
             messages: project(self.history.entries(), self.env.model.capabilities),
             tools: if self.env.model.capabilities.tool_use { self.env.tools.clone() } else { Vec::new() },
             sampling: self.env.sampling,

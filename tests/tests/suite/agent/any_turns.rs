@@ -244,7 +244,11 @@ fn check_pairs(entries: &[Entry]) -> Result<(), TestCaseError> {
                     open.insert(&call.call_id, &call.tool_name);
                 }
             }
-            Entry::User { .. } | Entry::System { .. } | Entry::Compaction { .. } => {
+            Entry::User { .. }
+            | Entry::System { .. }
+            | Entry::DynamicSection(_)
+            | Entry::Withheld { .. }
+            | Entry::Compaction { .. } => {
                 prop_assert!(open.is_empty(), "{:?} before {:?}", open, entry);
             }
         }

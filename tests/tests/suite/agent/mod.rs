@@ -6,6 +6,8 @@ mod building;
 mod calls;
 mod cancel;
 mod compaction;
+mod hooks;
+mod plugins;
 mod prompts;
 mod providers;
 mod sessions;

@@ -142,7 +142,7 @@ pub(super) fn legal_cuts(entries: &[Entry], start: usize) -> Vec<usize> {
                 }
             }
             Entry::ToolResult { .. } => short_question = false,
-            Entry::System { .. } | Entry::Compaction { .. } => {}
+            Entry::System { .. } | Entry::DynamicSection(_) | Entry::Withheld { .. } | Entry::Compaction { .. } => {}
         }
     }
     legal
