@@ -8,6 +8,7 @@ mod command;
 mod demo;
 mod deny;
 mod guests;
+mod hooks_page;
 mod schema;
 mod setup;
 mod steps;
@@ -41,7 +42,7 @@ enum Command {
     Test,
     /// Measures the ratios that speed and size are held against, in release, and writes docs/performance.md
     Bench,
-    /// Writes the JSON Schemas of the documents to docs/schema/
+    /// Writes the JSON Schemas of the documents to docs/schema/, and docs/hooks.md
     Schema(schema::Args),
 }
 

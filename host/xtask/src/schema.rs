@@ -1,7 +1,7 @@
 //! `cargo xtask schema`: the JSON Schemas of the documents that cross the border to scripts, components and front ends.
 //!
 //! They are generated from the types of youyou-api; docs/schema/ holds the result so that a change to a document shows
-//! in review.
+//! in review. From the same types comes docs/hooks.md.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use schemars::{Schema, schema_for};
 use serde_json::Value;
 
-use crate::workspace::Workspace;
+use crate::{hooks_page, workspace::Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -38,7 +38,24 @@ pub(crate) enum Mode {
 /// # Errors
 /// In [`Mode::Check`], when a file is missing, differs, or belongs to no document.
 pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
-    sync(&workspace.root().join("docs/schema"), mode)
+    let docs = workspace.root().join("docs");
+    let pages = sync(&docs.join("schema"), mode);
+    let hooks = sync_hooks(&docs.join("hooks.md"), mode);
+    pages.and(hooks)
+}
+
+/// The page about hooks, which is made from the same types.
+fn sync_hooks(path: &Path, mode: Mode) -> Result<()> {
+    let documents = documents();
+    let payload = documents.iter().find(|(name, _)| *name == "hook-payload").map(|(_, schema)| schema);
+    let page = hooks_page::page(payload.unwrap_or(&Value::Null));
+    if fs::read_to_string(path).is_ok_and(|old| old == page) {
+        return Ok(());
+    }
+    match mode {
+        Mode::Check => bail!("docs/hooks.md does not match the types of youyou-api; run `cargo xtask schema`"),
+        Mode::Write => fs::write(path, page).with_context(|| format!("cannot write {}", path.display())),
+    }
 }
 
 fn documents() -> [(&'static str, Value); 7] {

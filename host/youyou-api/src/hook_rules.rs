@@ -68,7 +68,7 @@ impl AbortMeaning {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SessionNotCreated => "The session is not created (`HOOK_ABORTED`).",
-            Self::TurnFails => "The turn fails before the model is asked (`HOOK_ABORTED`); the message is not kept.",
+            Self::TurnFails => "The turn fails before the model is asked (`HOOK_ABORTED`); the message is never sent.",
             Self::CallRefused => "The tool does not run; the model reads the reason as an error result.",
             Self::ResultReplaced => {
                 "The model reads the reason as an error in place of the result; what the tool did stays done."
