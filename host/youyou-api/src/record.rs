@@ -132,6 +132,10 @@ pub struct ToolResultRecord {
 pub struct SystemRecord {
     /// The notice.
     pub text: String,
+    /// The title, where it is no notice but a section that a hook added to the system prompt of one turn (D-8); no later
+    /// request holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
 }
 
 /// A fact about the session, by its kind. Kinds that nobody knows are kept.
@@ -143,7 +147,7 @@ pub struct SystemRecord {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// What kind of fact: `title`, `model`, `compaction`, or one of the host's own.
+    /// What kind of fact: `title`, `model`, `compaction`, `withheld`, or one of the host's own.
     pub kind: String,
     /// The fact.
     #[serde(default)]
@@ -180,6 +184,7 @@ impl Metadata {
     const TITLE: &str = "title";
     const MODEL: &str = "model";
     const COMPACTION: &str = "compaction";
+    const WITHHELD: &str = "withheld";
 
     /// A fact of a host's own kind.
     pub fn new(kind: impl Into<String>, data: Map<String, Value>) -> Self {
@@ -204,6 +209,16 @@ impl Metadata {
             Ok(_) | Err(_) => Map::new(),
         };
         Self::new(Self::COMPACTION, data)
+    }
+
+    /// The user's latest message before this is left out of every request, for this reason (D-11, D-73).
+    pub fn withheld(reason: impl Into<String>) -> Self {
+        Self::with(Self::WITHHELD, "reason", reason.into())
+    }
+
+    /// Why the user's latest message is left out of requests, if that is what it says.
+    pub fn as_withheld(&self) -> Option<&str> {
+        self.text(Self::WITHHELD, "reason")
     }
 
     /// The title, if that is what it says.
@@ -243,7 +258,7 @@ impl SessionEvent {
 
     /// A notice of the runtime.
     pub fn system(text: impl Into<String>) -> Self {
-        Self::SystemMessage(SystemRecord { text: text.into() })
+        Self::SystemMessage(SystemRecord { text: text.into(), section: None })
     }
 
     /// Its `type` as stored: `user_message`, `assistant_message`, `tool_call`, `tool_result`, `system_message`,

@@ -8,15 +8,21 @@ use std::{
 };
 
 use serde_json::{Map, Value};
-use youyou_api::{Error, ErrorCode, ModelId, ModelInfo, ModelProvider, Plugin, PluginId, SessionId};
+use youyou_api::{
+    Error, ErrorCode, ModelId, ModelInfo, ModelProvider, NewSession, Plugin, PluginId, SessionId, SessionStorage,
+};
 
 use crate::{
-    hooks::{HookRegistry, Hooks},
+    context::History,
+    events::now_ms,
+    hooks::Hooks,
+    journal::Journal,
     plugins::{self, CodePlugin, FilePlugin, Merged, PluginStatus, Switches, lifecycle},
     prompt::{self, Environment, PromptParts, SectionName, SourcedText, SystemPrompt},
     session::{
         AttachmentReader, Session, SessionOptions,
         handle::{Place, SessionParts, WeakSession},
+        resume::{Resumed, take_up},
     },
     skills::{self, SkillCatalog},
     tools::{DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolCatalog},
@@ -105,6 +111,8 @@ pub struct AgentParts {
     pub plugins: Vec<Arc<dyn Plugin>>,
     /// Where tools, skills and instructions come from.
     pub definitions: Arc<dyn Definitions>,
+    /// Where sessions are kept; without it they live in memory (Y3.7-4).
+    pub session_storage: Option<Arc<dyn SessionStorage>>,
     /// Reads what the user attaches; without it, nothing can be attached.
     pub attachments: Option<Arc<dyn AttachmentReader>>,
     /// What to do about skills whose tools are missing.
@@ -181,35 +189,58 @@ impl Agent {
         self.0.parts.providers.iter().flat_map(|provider| provider.models())
     }
 
+    /// Where sessions are kept, if anywhere.
+    pub fn session_storage(&self) -> Option<&Arc<dyn SessionStorage>> {
+        self.0.parts.session_storage.as_ref()
+    }
+
     /// Starts a session over what the folders hold now.
     ///
     /// # Errors
     /// `SESSION_BUSY` while another one runs; `MODEL_NOT_SUPPORTED` (D-44); `SKILL_DEPENDENCY_NOT_MET` and those of
-    /// [`Definitions::scan`]; `HOOK_ABORTED` when a plugin refuses the session (D-11). After each of them the agent is
-    /// as before (D-45). `INVALID_INPUT` after [`shutdown`](Self::shutdown).
+    /// [`Definitions::scan`]; `HOOK_ABORTED` when a plugin refuses the session (D-11); `STORAGE_ERROR`. After each of
+    /// them the agent is as before (D-45). `INVALID_INPUT` after [`shutdown`](Self::shutdown).
     pub async fn new_session(&self, options: SessionOptions) -> Result<Session, Error> {
-        let inner = &self.0;
-        inner.current().is_alive()?;
-        let place = Place::take(&inner.taken).ok_or_else(|| {
-            Error::new(
-                ErrorCode::SessionBusy,
-                "this agent's session is still running; close it before starting another",
-            )
-        })?;
-        let (model, provider) = inner.chosen(&options)?;
-        let (_, snapshot) = scan(inner.clone()).await?;
-        let Merged { registry, plugins } = inner.merge(&snapshot.plugins);
-        let prompt = inner.prompt(&snapshot, &plugins, &options, Some(&*provider));
-        let env = inner.env(snapshot.tools, registry, &prompt, model, provider, &options)?;
-        let attachments = inner.parts.attachments.clone();
-        let session = Session::new(SessionParts { env, prompt, skills: snapshot.skills, attachments, place });
+        let place = self.0.place()?;
+        let (model, provider) = self.0.chosen(&options, None)?;
+        let id = (self.0.parts.session_ids)();
+        let journal = match &self.0.parts.session_storage {
+            Some(storage) => {
+                let project = self.0.parts.cwd.to_string_lossy();
+                let session = NewSession::new(id.clone(), now_ms()).in_project(project);
+                Some(Journal::new(storage.create(session).await?, &model.id))
+            }
+            None => None,
+        };
+        let begin = Begin { id, model, provider, options, place, history: History::new(), journal };
+        let session = self.0.begin(begin).await?;
         session.tell_of_start().await?;
-        let mut current = inner.current();
-        // It may have been shut down meanwhile.
-        current.is_alive()?;
-        *current = Current::Session(session.downgrade());
-        drop(current);
-        Ok(session)
+        self.0.run(session)
+    }
+
+    /// Goes on with a stored session, over what the folders hold now (Y6.2-2). Its model is the one it used last, unless
+    /// the options name another (D-70). Calls that its last run left open are answered as interrupted (K-02).
+    ///
+    /// What of it could not be read is told in [`Session::take_events`] (K-05). Plugins are not told (D-20).
+    ///
+    /// # Errors
+    /// `SESSION_NOT_FOUND`; `SESSION_BUSY` while another session runs here, or anybody else has this one open;
+    /// `MODEL_NOT_SUPPORTED`; those of [`new_session`](Self::new_session) but `HOOK_ABORTED`.
+    pub async fn resume_session(&self, id: &SessionId, options: SessionOptions) -> Result<Session, Error> {
+        let place = self.0.place()?;
+        let storage = self.0.parts.session_storage.as_ref().ok_or_else(|| {
+            Error::new(ErrorCode::SessionNotFound, format!("there is no session {id}: this agent keeps none"))
+        })?;
+        let resumed = Resumed::open(storage.as_ref(), id).await?;
+        let damage = resumed.damage();
+        let Resumed { id, log, mut restored, .. } = resumed;
+        let (model, provider) = self.0.chosen(&options, restored.model.as_ref())?;
+        let journal = Some(Journal::resumed(log, &restored, &model.id));
+        let history = take_up(std::mem::take(&mut restored.entries));
+        let begin = Begin { id, model, provider, options, place, history, journal };
+        let session = self.0.begin(begin).await?;
+        session.tell_of_damage(damage);
+        self.0.run(session)
     }
 
     /// Closes the session that runs, if any, shuts the plugins in code down, the last one first, and accepts no further
@@ -250,14 +281,58 @@ impl Agent {
     /// Those of [`Definitions::scan`].
     pub fn prompt(&self, options: &SessionOptions) -> Result<SystemPrompt, Error> {
         // Without a model to go by, the prompt is shown whole.
-        let provider = self.0.chosen(options).ok().map(|(_, provider)| provider);
+        let provider = self.0.chosen(options, None).ok().map(|(_, provider)| provider);
         let snapshot = self.0.snapshot()?;
         let plugins = self.0.merge(&snapshot.plugins).plugins;
         Ok(self.0.prompt(&snapshot, &plugins, options, provider.as_deref()))
     }
 }
 
+/// A session that begins.
+struct Begin {
+    id: SessionId,
+    model: ModelInfo,
+    provider: Arc<dyn ModelProvider>,
+    options: SessionOptions,
+    place: Place,
+    history: History,
+    journal: Option<Journal>,
+}
+
 impl Inner {
+    /// The one place for a session.
+    fn place(&self) -> Result<Place, Error> {
+        self.current().is_alive()?;
+        Place::take(&self.taken).ok_or_else(|| {
+            Error::new(
+                ErrorCode::SessionBusy,
+                "this agent's session is still running; close it before starting another",
+            )
+        })
+    }
+
+    /// Makes a session over what the folders hold now.
+    async fn begin(self: &Arc<Self>, begin: Begin) -> Result<Session, Error> {
+        let Begin { id, model, provider, options, place, history, journal } = begin;
+        let (_, snapshot) = scan(self.clone()).await?;
+        let Merged { registry, plugins } = self.merge(&snapshot.plugins);
+        let prompt = self.prompt(&snapshot, &plugins, &options, Some(&*provider));
+        let hooks = Hooks::new(registry, id, self.parts.cwd.clone());
+        let env = self.env(snapshot.tools, hooks, &prompt, model, provider, &options)?;
+        let attachments = self.parts.attachments.clone();
+        Ok(Session::new(SessionParts { env, prompt, skills: snapshot.skills, attachments, place, history, journal }))
+    }
+
+    /// Remembers the session that runs now, so that a shutdown ends it.
+    fn run(&self, session: Session) -> Result<Session, Error> {
+        let mut current = self.current();
+        // The agent may have been shut down meanwhile.
+        current.is_alive()?;
+        *current = Current::Session(session.downgrade());
+        drop(current);
+        Ok(session)
+    }
+
     fn current(&self) -> MutexGuard<'_, Current> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -310,9 +385,13 @@ impl Inner {
         })
     }
 
-    /// The model of a session with these options.
-    fn chosen(&self, options: &SessionOptions) -> Result<(ModelInfo, Arc<dyn ModelProvider>), Error> {
-        match &options.model {
+    /// The model of a session with these options: the one they name, the one that it used before, the default.
+    fn chosen(
+        &self,
+        options: &SessionOptions,
+        recorded: Option<&ModelId>,
+    ) -> Result<(ModelInfo, Arc<dyn ModelProvider>), Error> {
+        match options.model.as_ref().or(recorded) {
             Some(id) => self.model(Some(id)),
             None => self.configured("default_model", self.parts.config.default_model.as_ref()),
         }
@@ -350,7 +429,7 @@ impl Inner {
     fn env(
         &self,
         tools: ToolCatalog,
-        hooks: HookRegistry,
+        hooks: Hooks,
         prompt: &SystemPrompt,
         model: ModelInfo,
         provider: Arc<dyn ModelProvider>,
@@ -362,10 +441,9 @@ impl Inner {
             None => (model.clone(), provider.clone()),
         };
         let specs = tools.iter().map(|(_, entry)| entry.handler().spec().clone()).collect();
-        let session_id = (self.parts.session_ids)();
         Ok(TurnEnv {
-            hooks: Arc::new(Hooks::new(hooks, session_id.clone(), self.parts.cwd.clone())),
-            session_id,
+            session_id: hooks.session().clone(),
+            hooks: Arc::new(hooks),
             cwd: self.parts.cwd.clone(),
             provider,
             model,

@@ -13,6 +13,7 @@ mod bounded;
 pub mod context;
 pub mod events;
 pub mod hooks;
+mod journal;
 mod panic;
 pub mod plugins;
 pub mod prompt;

@@ -6,8 +6,8 @@ use std::{
 };
 
 use youyou_api::{
-    AttachmentSource, Error, ErrorCode, ModelId, ModelProvider, Part, Plugin, SessionId, Skill, SourceLabel,
-    ToolHandler,
+    AttachmentSource, Error, ErrorCode, ModelId, ModelProvider, Part, Plugin, SessionId, SessionStorage, Skill,
+    SourceLabel, ToolHandler,
 };
 use youyou_component::{ComponentHost, HostConfig};
 use youyou_core::{
@@ -43,6 +43,7 @@ pub struct AgentBuilder {
     tools: Vec<Arc<dyn ToolHandler>>,
     skills: Vec<Skill>,
     plugins: Vec<Arc<dyn Plugin>>,
+    session_storage: Option<Arc<dyn SessionStorage>>,
     components: Option<ComponentHost>,
     base_instructions: Option<String>,
     missing_tools: MissingTools,
@@ -97,6 +98,18 @@ impl AgentBuilder {
         self
     }
 
+    /// Registers where sessions are kept; without it they live in memory (Y3.7-4).
+    ///
+    /// # Errors
+    /// `STORAGE_DUPLICATE` for a second one (Y3.1-2, D-48).
+    pub fn session_storage(mut self, storage: impl SessionStorage + 'static) -> Result<Self, Error> {
+        if self.session_storage.replace(Arc::new(storage)).is_some() {
+            let message = "a session storage is registered already; an agent has at most one";
+            return Err(Error::new(ErrorCode::StorageDuplicate, message));
+        }
+        Ok(self)
+    }
+
     /// Shares a component host, and with it the compiled components, with others.
     #[must_use]
     pub fn components(mut self, host: ComponentHost) -> Self {
@@ -139,6 +152,7 @@ impl AgentBuilder {
         let parts = AgentParts {
             providers: self.providers,
             plugins: self.plugins,
+            session_storage: self.session_storage,
             attachments: Some(Arc::new(Attachments(youyou_files::AttachmentReader::new(
                 &roots.home,
                 &roots.workspace,

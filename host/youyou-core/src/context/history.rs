@@ -112,6 +112,26 @@ impl History {
         Self::default()
     }
 
+    /// A log that goes on. Call ids go on after the highest one in it.
+    pub fn resumed(entries: Vec<Entry>) -> Self {
+        let ids = entries.iter().filter_map(|entry| match entry {
+            Entry::Assistant { parts, .. } => Some(parts),
+            _ => None,
+        });
+        let numbers =
+            ids.flat_map(|parts| calls(parts)).filter_map(|id| id.as_str().strip_prefix("call-")?.parse().ok());
+        let calls = numbers.max().unwrap_or(0);
+        let reported = entries.iter().enumerate().rev().find_map(|(place, entry)| match entry {
+            Entry::Assistant { usage, .. } if usage.input_tokens > 0 => Some((place, *usage)),
+            _ => None,
+        });
+        let anchor = reported.map(|(place, usage)| Anchor {
+            entries: place + 1,
+            tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+        });
+        Self { entries, calls, anchor }
+    }
+
     /// Everything, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -169,6 +189,14 @@ impl History {
         }
         open
     }
+}
+
+/// The calls in what a model said.
+pub(crate) fn calls(parts: &[AssistantPart]) -> impl Iterator<Item = &CallId> {
+    parts.iter().filter_map(|part| match part {
+        AssistantPart::ToolCall(call) => Some(&call.call_id),
+        AssistantPart::Text { .. } | AssistantPart::Reasoning { .. } => None,
+    })
 }
 
 #[cfg(test)]

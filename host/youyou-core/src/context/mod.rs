@@ -11,4 +11,5 @@ pub mod normal;
 pub mod projection;
 mod shorten;
 
+pub(crate) use history::calls;
 pub use history::{AssistantStatus, CallRecord, Entry, History};

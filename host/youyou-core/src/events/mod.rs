@@ -2,5 +2,5 @@
 
 mod publisher;
 
-pub(crate) use publisher::{EventClock, Publisher};
+pub(crate) use publisher::{EventClock, Publisher, now_ms};
 pub use publisher::{SessionEvents, TurnEvents};

@@ -52,17 +52,22 @@ impl Publisher {
     pub(crate) fn publish(&self, kind: AgentEventKind) {
         // A number is taken and sent by one turn at a time: the order of numbers is the order of sending.
         let sequence = self.clock.0.fetch_add(1, Ordering::Relaxed) + 1;
-        let timestamp = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let event = AgentEvent {
             session_id: self.session_id.clone(),
             turn_id: self.turn_id.clone(),
-            timestamp: u64::try_from(timestamp.as_millis()).unwrap_or(u64::MAX),
+            timestamp: now_ms(),
             sequence,
             kind,
         };
         // Nobody listens any more: the turn goes on all the same.
         let _unheard = self.sender.send(event);
     }
+}
+
+/// Milliseconds since 1970-01-01 UTC.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What happens in one turn, as it happens. The last event is [`TurnComplete`](AgentEventKind::TurnComplete) or

@@ -6,8 +6,10 @@ use std::sync::{
 };
 
 use youyou_api::{
-    CancellationToken, Error, ErrorCode, ModelId, ModelInfo, Sampling, SessionId, TurnId, UserMessage,
+    AgentEventKind, CancellationToken, Durability, Error, ErrorCode, ModelId, ModelInfo, Sampling, SessionEvent,
+    SessionId, TurnId, UserMessage,
     hook::{HookEventPayload, SessionEnd, SessionStart},
+    record::Metadata,
 };
 
 use super::accept::{AttachmentReader, accept};
@@ -15,6 +17,7 @@ use crate::{
     context::{Entry, History, compact::Breaker},
     events::{EventClock, Publisher, SessionEvents, TurnEvents},
     hooks::Fired,
+    journal::{Journal, Saved},
     prompt::SystemPrompt,
     skills::SkillCatalog,
     turn::{self, Begin, TurnControl, TurnEnv},
@@ -47,6 +50,10 @@ pub(crate) struct SessionParts {
     pub(crate) skills: SkillCatalog,
     pub(crate) attachments: Option<Arc<dyn AttachmentReader>>,
     pub(crate) place: Place,
+    /// What was there before, in a session that goes on.
+    pub(crate) history: History,
+    /// Where it is written down, if anywhere.
+    pub(crate) journal: Option<Journal>,
 }
 
 /// The one place for a session that an agent has; free again when it is dropped (Y1-4).
@@ -152,15 +159,30 @@ impl WeakSession {
     }
 }
 
-#[derive(Default)]
 struct Log {
     history: History,
     breaker: Breaker,
+    journal: Option<Arc<tokio::sync::Mutex<Journal>>>,
+}
+
+/// Stores what is left and lets the session go.
+async fn close_journal(journal: Arc<tokio::sync::Mutex<Journal>>, entries: &[Entry]) -> Result<(), Error> {
+    // No turn runs, so nobody else has it.
+    let Some(journal) = Arc::into_inner(journal) else { return Ok(()) };
+    let mut journal = journal.into_inner();
+    journal.follow(entries);
+    journal.close().await
 }
 
 impl Session {
     pub(crate) fn new(parts: SessionParts) -> Self {
-        let SessionParts { env, prompt, skills, attachments, place } = parts;
+        let SessionParts { env, prompt, skills, attachments, place, history, journal } = parts;
+        let turns = history.entries().iter().filter(|entry| matches!(entry, Entry::User { .. })).count();
+        let log = Log {
+            history,
+            breaker: Breaker::default(),
+            journal: journal.map(|journal| Arc::new(tokio::sync::Mutex::new(journal))),
+        };
         let clock = EventClock::default();
         let (outside, outside_events) = Publisher::of_session(env.session_id.clone(), clock.clone());
         Self {
@@ -172,8 +194,8 @@ impl Session {
                 clock,
                 outside: Arc::new(outside),
                 outside_events: Mutex::new(Some(outside_events)),
-                turns: AtomicU64::new(0),
-                log: Arc::default(),
+                turns: AtomicU64::new(turns as u64),
+                log: Arc::new(tokio::sync::Mutex::new(log)),
                 life: Mutex::new(Life { place: Some(place), open: true, doing: Doing::Nothing }),
             }),
         }
@@ -228,9 +250,9 @@ impl Session {
         let number = shared.turns.fetch_add(1, Ordering::Relaxed) + 1;
         let id = TurnId::new(format!("turn-{number}"));
         let (publisher, events) = Publisher::of_turn(self.id().clone(), id.clone(), shared.clock.clone());
-        let begin = Begin { id, events: publisher, input };
+        let begin = Begin { id, events: publisher, input, journal: log.journal.clone() };
         tokio::spawn(async move {
-            let Log { history, breaker } = &mut *log;
+            let Log { history, breaker, .. } = &mut *log;
             let ending = turn::run(&busy.0.env, history, breaker, &control, begin).await;
             // Before the last event is told: whoever hears it can send the next message, or start another session if
             // this one is dropped.
@@ -265,6 +287,33 @@ impl Session {
         self.shared.outside_events.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Calls the session something else from now on (D-69). Waits for a turn that runs.
+    ///
+    /// # Errors
+    /// `STORAGE_ERROR`; `INVALID_INPUT` for a title that says nothing, and for a session that is not stored.
+    pub async fn rename(&self, title: &str) -> Result<(), Error> {
+        let invalid = |message: &str| Error::new(ErrorCode::InvalidInput, message);
+        if title.trim().is_empty() {
+            return Err(invalid("a title has to say something"));
+        }
+        let log = self.shared.log.lock().await;
+        let journal = log.journal.as_ref().ok_or_else(|| invalid("this session is not stored anywhere"))?;
+        let mut journal = journal.lock().await;
+        journal.push(SessionEvent::Metadata(Metadata::title(title.trim())));
+        match journal.save(Durability::Synced).await {
+            Saved::Yes => Ok(()),
+            Saved::No(error) | Saved::StillNo(error) => Err(error),
+        }
+    }
+
+    /// Tells of what should be known of a session that goes on.
+    pub(crate) fn tell_of_damage(&self, damage: Vec<Error>) {
+        for error in damage {
+            tracing::warn!("session {}: {}", self.id(), error.message);
+            self.shared.outside.publish(AgentEventKind::Error { error, fatal: false });
+        }
+    }
+
     /// Asks the plugins that want to know of a new session (D-20).
     ///
     /// # Errors
@@ -296,11 +345,17 @@ impl Session {
                 Doing::Nothing | Doing::Accepting => {}
             }
         }
-        let log = self.shared.log.lock().await;
+        let mut log = self.shared.log.lock().await;
         let place = self.shared.life().place.take();
         if place.is_some() {
             let (session_id, message_count) = (self.id().clone(), log.history.message_count());
             self.fire(HookEventPayload::SessionEnd(SessionEnd { session_id, message_count })).await;
+        }
+        if let Some(journal) = log.journal.take()
+            && let Err(error) = close_journal(journal, log.history.entries()).await
+        {
+            tracing::warn!("session {}: {}", self.id(), error.message);
+            self.shared.outside.publish(AgentEventKind::Error { error, fatal: false });
         }
         drop((place, log));
     }

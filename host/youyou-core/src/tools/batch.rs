@@ -3,7 +3,10 @@
 use tokio::task::JoinSet;
 use youyou_api::{Error, ToolCall};
 
-use super::dispatcher::{CallScope, Dispatcher, Ran, Ready, ToolResult};
+use super::{
+    dispatcher::{Dispatcher, Ran, Ready, ToolResult},
+    scope::CallScope,
+};
 
 /// What came of a batch.
 #[derive(Debug, Default)]
@@ -62,7 +65,7 @@ impl Dispatcher {
                     continue;
                 }
             };
-            scope.tell_ended(&result);
+            scope.tell_ended(&result).await;
             batch.results.push(result);
         }
         batch

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use youyou_api::{BoxFuture, Error, ToolInput, ToolOutput};
 
-use super::dispatcher::CallScope;
+use super::scope::CallScope;
 
 /// What is to happen to a call that is about to run.
 #[derive(Debug, Clone, PartialEq)]

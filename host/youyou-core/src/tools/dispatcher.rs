@@ -1,17 +1,9 @@
 //! One tool call, phase by phase.
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tracing::Instrument;
-use youyou_api::{
-    CallId, CallStats, Error, ErrorCode, SessionId, ToolCall, ToolFailure, ToolHandler, ToolInput, ToolName,
-    ToolOutput, call::CancellationToken,
-};
+use youyou_api::{CallId, Error, ErrorCode, ToolCall, ToolFailure, ToolHandler, ToolInput, ToolName, ToolOutput};
 
 use super::{
     arguments,
@@ -19,6 +11,7 @@ use super::{
     chain::{Before, CallChain},
     execute::{Executed, execute},
     output::cap,
+    scope::CallScope,
 };
 
 /// How long a call may take when neither the tool nor the configuration says (Y5.7-1): 120 s.
@@ -30,57 +23,6 @@ pub struct Dispatcher {
     catalog: Arc<ToolCatalog>,
     timeout: Duration,
     chain: Option<Arc<dyn CallChain>>,
-}
-
-/// What the calls of one batch have in common.
-#[derive(Debug, Clone)]
-pub struct CallScope {
-    /// The session, if there is one.
-    pub session: Option<SessionId>,
-    /// The session's working directory, absolute.
-    pub cwd: Arc<Path>,
-    /// Once it fires, no further call is started; those that run are waited for (Y6.2-4).
-    pub stop: CancellationToken,
-    /// Stops calls that are running; see [`CallContext::cancel`](youyou_api::CallContext).
-    pub cancel: CancellationToken,
-    /// Where handlers report their figures.
-    pub stats: CallStats,
-    /// Who is told as calls begin and end.
-    pub observer: Option<Arc<dyn CallObserver>>,
-}
-
-/// Is told of each call of a scope, once at its begin and once at its end, in the order of the calls (Y7-3).
-pub trait CallObserver: Send + Sync + fmt::Debug {
-    /// A call begins; nothing is known yet of whether it can run.
-    fn started(&self, call: &ToolCall);
-    /// A call has its result.
-    fn ended(&self, result: &ToolResult);
-}
-
-impl CallScope {
-    /// A scope without a session in which nothing is cancelled.
-    pub fn new(cwd: impl Into<PathBuf>) -> Self {
-        Self {
-            session: None,
-            cwd: cwd.into().into(),
-            stop: CancellationToken::new(),
-            cancel: CancellationToken::new(),
-            stats: CallStats::off(),
-            observer: None,
-        }
-    }
-
-    pub(super) fn tell_started(&self, call: &ToolCall) {
-        if let Some(observer) = &self.observer {
-            observer.started(call);
-        }
-    }
-
-    pub(super) fn tell_ended(&self, result: &ToolResult) {
-        if let Some(observer) = &self.observer {
-            observer.ended(result);
-        }
-    }
 }
 
 /// The one answer to a tool call, whatever became of it (Y4.1-6).
@@ -185,7 +127,7 @@ impl Dispatcher {
             }
             Err(result) => *result,
         };
-        scope.tell_ended(&result);
+        scope.tell_ended(&result).await;
         Ok(result)
     }
 
@@ -194,11 +136,23 @@ impl Dispatcher {
         if scope.stop.is_cancelled() {
             return Err(cancelled(&call));
         }
-        let Some(chain) = &self.chain else { return self.prepare(call) };
+        if self.chain.is_none() && scope.journal.is_none() {
+            return self.prepare(call);
+        }
         let asked = call.clone();
-        let ready = self.before(chain.as_ref(), self.prepare(call)?, scope).await?;
-        // The chain may have taken its time.
-        if scope.stop.is_cancelled() { Err(cancelled(&asked)) } else { Ok(ready) }
+        let mut ready = self.prepare(call)?;
+        if let Some(chain) = &self.chain {
+            ready = self.before(chain.as_ref(), ready, scope).await?;
+            // It may have taken its time.
+            if scope.stop.is_cancelled() {
+                return Err(cancelled(&asked));
+            }
+        }
+        if let Some(journal) = &scope.journal {
+            let written = journal.before(&ready.input, ready.handler.spec().mutating).await;
+            written.map_err(|error| Box::new(ToolResult::not_started(&asked, error)))?;
+        }
+        Ok(ready)
     }
 
     /// Resolves the tool and checks the arguments; or the result of a call that cannot run.

@@ -9,7 +9,7 @@ use std::{
 use futures_util::FutureExt;
 use youyou_api::{CallContext, Error, ErrorCode, ToolFailure, ToolHandler, ToolInput, ToolOutput, call::Deadline};
 
-use super::dispatcher::CallScope;
+use super::scope::CallScope;
 use crate::bounded::within;
 
 /// What came of running a handler.

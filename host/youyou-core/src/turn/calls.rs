@@ -12,7 +12,7 @@ use super::run::Turn;
 use crate::{
     context::Entry,
     events::Publisher,
-    tools::{CallObserver, CallScope, ToolResult},
+    tools::{CallJournal, CallObserver, CallScope, ToolResult},
 };
 
 impl Turn<'_> {
@@ -32,6 +32,9 @@ impl Turn<'_> {
         }
         if let Some(fatal) = batch.fatal {
             return Err(fatal);
+        }
+        if let Some(refused) = self.ahead.as_ref().and_then(|ahead| ahead.refused()) {
+            return Err(refused.clone());
         }
         let exceeded = || {
             let message = format!("the limit of {limit} tool calls in one turn is reached; this call was not started");
@@ -97,6 +100,7 @@ impl Turn<'_> {
             stop: self.control.stop().clone(),
             cancel: self.control.kill().clone(),
             observer: Some(self.observer.clone()),
+            journal: self.ahead.clone().map(|ahead| ahead as Arc<dyn CallJournal>),
             ..CallScope::new(&*self.env.cwd)
         }
     }

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::{FutureExt, StreamExt};
 use youyou_api::{
-    AgentEventKind, ChatEvent, ChatRequest, CompactionMethod, Error, ErrorCode, Message, ProviderError,
+    AgentEventKind, ChatEvent, ChatRequest, CompactionMethod, Durability, Error, ErrorCode, Message, ProviderError,
     ProviderErrorKind, StopReason,
 };
 
@@ -95,6 +95,7 @@ impl Turn<'_> {
             Shortening::Cancelled => return Compacted::Cancelled,
         };
         self.history.push(entry);
+        self.write_down(Durability::Buffered).await;
         self.breaker.round(before, self.estimated_messages());
         let tokens_after = self.estimated_tokens();
         self.events.publish(AgentEventKind::ContextCompacted { tokens_before, tokens_after, method });

@@ -3,9 +3,10 @@
 use std::{panic::AssertUnwindSafe, path::Path, sync::Arc};
 
 use futures_util::FutureExt;
+use tokio::sync::Mutex;
 use youyou_api::{
-    AgentEventKind, Error, ErrorCode, ErrorSource, ModelInfo, ModelProvider, Sampling, SessionId, StopReason, ToolSpec,
-    TurnId, TurnStatus, Usage,
+    AgentEventKind, Durability, Error, ErrorCode, ErrorSource, ModelInfo, ModelProvider, Sampling, SessionId,
+    StopReason, ToolSpec, TurnId, TurnStatus, Usage,
 };
 
 use super::{
@@ -21,6 +22,8 @@ use crate::{
     context::{AssistantStatus, Entry, History, compact::Breaker},
     events::Publisher,
     hooks::{Hooks, PluginChain, Reporter},
+    journal::{Journal, Saved, WriteAhead},
+    session::resume::BROKE_OFF,
     tools::Dispatcher,
 };
 
@@ -57,6 +60,8 @@ pub(crate) struct Begin {
     pub(crate) id: TurnId,
     pub(crate) events: Publisher,
     pub(crate) input: TurnInput,
+    /// Where the turn is written down; none for a session that lives in memory (Y3.7-4).
+    pub(crate) journal: Option<Arc<Mutex<Journal>>>,
 }
 
 /// One turn that runs.
@@ -70,6 +75,9 @@ pub(crate) struct Turn<'a> {
     pub(super) observer: Arc<EventObserver>,
     /// Tells of each handler that was asked.
     pub(super) report: Reporter,
+    pub(super) journal: Option<Arc<Mutex<Journal>>>,
+    /// Writes calls down before they run.
+    pub(super) ahead: Option<Arc<WriteAhead>>,
     /// Carries the calls of this turn past the plugins.
     pub(super) dispatcher: Dispatcher,
     /// The system prompt of this turn.
@@ -116,10 +124,10 @@ pub(crate) async fn run(
     history: &mut History,
     breaker: &mut Breaker,
     control: &TurnControl,
-    Begin { id, events, input }: Begin,
+    Begin { id, events, input, journal }: Begin,
 ) -> Ending {
     let events = Arc::new(events);
-    let mut turn = Turn::new(env, history, breaker, control, id, &events);
+    let mut turn = Turn::new(env, history, breaker, control, id, &events, journal);
     let outcome = AssertUnwindSafe(turn.run(input)).catch_unwind().await.unwrap_or_else(|panic| {
         let message = format!("the turn ended by a fault of the runtime: {}", crate::panic::text(&*panic));
         Err(Error::new(ErrorCode::ToolExecutionError, message).with_origin(ErrorSource::Agent))
@@ -129,6 +137,7 @@ pub(crate) async fn run(
     }
     // Whatever the end was; and before it is decided, so that a user who waits for a plugin can still cancel.
     turn.tell_of_end().await;
+    turn.write_down(Durability::Synced).await;
     let outcome = match (control.end(), outcome) {
         (Ended::Cancelled, _) => Outcome::Cancelled,
         (Ended::ByItself, Ok(())) => Outcome::Completed,
@@ -149,7 +158,7 @@ impl Interruption {
     fn notice(self) -> &'static str {
         match self {
             Self::ByUser => "[此消息因用户取消而中断]",
-            Self::ByFailure(_) => "[此消息因异常中断]",
+            Self::ByFailure(_) => BROKE_OFF,
         }
     }
 
@@ -170,6 +179,7 @@ impl<'a> Turn<'a> {
         control: &'a TurnControl,
         id: TurnId,
         events: &Arc<Publisher>,
+        journal: Option<Arc<Mutex<Journal>>>,
     ) -> Self {
         let report = hooks::reporter(events);
         let chain = PluginChain::new(&env.hooks, env.dispatcher.shared_catalog(), &id, &report);
@@ -188,6 +198,8 @@ impl<'a> Turn<'a> {
             observer: Arc::new(EventObserver::new(events.clone())),
             report,
             dispatcher,
+            ahead: journal.clone().map(|journal| Arc::new(WriteAhead::new(journal, events.clone()))),
+            journal,
             system: env.system.clone(),
             calls_asked: 0,
             repeats: RepeatDetector::default(),
@@ -195,8 +207,20 @@ impl<'a> Turn<'a> {
     }
 
     async fn run(&mut self, input: TurnInput) -> Result<(), Error> {
-        self.start(input).await?;
+        let started = self.start(input).await;
+        self.write_down(Durability::Buffered).await;
+        started?;
         self.steps().await
+    }
+
+    /// Stores what is new in the log, as far as it can be stored (D-71).
+    pub(super) async fn write_down(&self, durability: Durability) {
+        let Some(journal) = &self.journal else { return };
+        let mut journal = journal.lock().await;
+        journal.follow(self.history.entries());
+        if let Saved::No(error) = journal.save(durability).await {
+            self.events.publish(AgentEventKind::Error { error, fatal: false });
+        }
     }
 
     async fn steps(&mut self) -> Result<(), Error> {
@@ -217,7 +241,9 @@ impl<'a> Turn<'a> {
                     if calls.is_empty() {
                         return Ok(());
                     }
+                    self.write_down(Durability::Buffered).await;
                     self.run_calls(calls).await?;
+                    self.write_down(Durability::Buffered).await;
                     if self.control.is_cancelling() {
                         return Ok(());
                     }

@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use youyou_api::{AssistantPart, CallId, Capabilities, CompactionMethod, Message};
+use youyou_api::{CallId, Capabilities, CompactionMethod, Message};
 
 use super::{
     super::{
         estimate,
-        history::Entry,
+        history::{Entry, calls},
         projection::{Cut, QUOTE_LIMIT_BYTES, View, messages, project, project_view},
     },
     size::sum,
@@ -146,13 +146,6 @@ pub(super) fn legal_cuts(entries: &[Entry], start: usize) -> Vec<usize> {
         }
     }
     legal
-}
-
-fn calls(parts: &[AssistantPart]) -> impl Iterator<Item = &CallId> {
-    parts.iter().filter_map(|part| match part {
-        AssistantPart::ToolCall(call) => Some(&call.call_id),
-        AssistantPart::Text { .. } | AssistantPart::Reasoning { .. } => None,
-    })
 }
 
 fn results_by_call(entries: &[Entry], start: usize) -> HashMap<&CallId, VecDeque<usize>> {
