@@ -302,13 +302,12 @@ async fn a_tool_past_its_deadline_is_told_then_dropped() {
     let error = dispatch(&dispatcher, "polite", "{}").await.error.expect("timed out");
     assert_eq!((error.code, error.kind()), (ErrorCode::ToolTimeout, Some("LIMIT_TIME")));
     assert_eq!((&error.details["stdout"], &error.details["timeout_ms"]), (&json!("part"), &json!(500)));
-    assert!(
-        error.message.starts_with("tool \"polite\" was stopped after 500 ms, its time limit; `timeout_ms`"),
-        "{error}"
-    );
+    let limit = "tool \"polite\" was stopped after 500 ms, its time limit; the `timeout()` of its handler sets it";
+    assert_eq!(error.message, limit);
     let error = dispatch(&dispatcher, "stubborn", "{}").await.error.expect("timed out");
     assert_eq!((error.code, error.kind()), (ErrorCode::ToolTimeout, Some("LIMIT_TIME")));
     assert_eq!(error.details["timeout_ms"], 700);
+    assert!(error.message.ends_with("`tool_timeout_ms` of config.yaml sets it for a handler without a `timeout()`"));
     assert_eq!(log.lines(), ["told", "dropped"]);
 }
 
@@ -349,36 +348,70 @@ async fn a_cancel_reaches_the_running_calls() {
     assert!(error.message.ends_with("what it has done is unknown"), "{error}");
 }
 
+/// Writes down which calls it is told of.
+#[derive(Debug)]
+struct Told(Log);
+
+impl CallObserver for Told {
+    fn started(&self, call: &ToolCall) {
+        self.0.push(format!("start {}", call.call_id));
+    }
+    fn ended(&self, result: &ToolResult) {
+        self.0.push(format!("end {}", result.call_id));
+    }
+}
+
+fn told(log: &Log) -> CallScope {
+    CallScope { observer: Some(Arc::new(Told(log.clone()))), ..scope() }
+}
+
+fn fatal() -> Answer {
+    Err(ToolFailure::Fatal(Error::new(ErrorCode::StorageError, "disk gone")))
+}
+
+/// Y4.1-6: the call that ends the turn has a result like every call that began; those after it do not begin.
 #[tokio::test]
-async fn a_fatal_failure_ends_the_batch_and_is_no_result() {
-    let fatal = || Err(ToolFailure::Fatal(Error::new(ErrorCode::StorageError, "disk gone")));
+async fn a_fatal_failure_ends_the_batch() {
     let log = Log::default();
     let dispatcher = Tools::default()
-        .with_spec("store", true, None, move |_, _| async move { fatal() })
+        .with_spec("store", true, None, |_, _| async { fatal() })
         .with("look", logging(&log))
         .dispatcher();
     let calls = vec![call("a", "store", "{}"), call("b", "look", "{}")];
-    let batch = dispatcher.dispatch_batch(calls, &scope()).await;
+    let batch = dispatcher.dispatch_batch(calls, &told(&log)).await;
     assert_eq!(batch.fatal.expect("fatal").code, ErrorCode::StorageError);
-    assert_eq!(batch.results, []);
-    assert_eq!(log.lines(), Vec::<String>::new());
+    let [result] = &batch.results[..] else { panic!("one result: {:?}", batch.results) };
+    assert_eq!(result.output.content, "[this call broke off, and what it has done is unknown: disk gone]");
+    assert!(!result.success() && result.error.as_ref().is_some_and(|error| error.code == ErrorCode::StorageError));
+    assert_eq!(log.lines(), ["start a", "end a"]);
+    let alone = dispatcher.dispatch(call("c", "store", "{}"), &told(&log)).await.expect_err("fatal");
+    assert_eq!(alone.code, ErrorCode::StorageError);
+    assert_eq!(log.lines(), ["start a", "end a", "start c", "end c"]);
+}
+
+/// Y4.1-3, Y7-3: calls that run at once all come to their end, in the order of the calls, whichever of them is fatal.
+#[tokio::test]
+async fn in_a_read_only_batch_every_call_ends_in_order_though_one_is_fatal() {
+    let log = Log::default();
+    let dispatcher = Tools::default()
+        .with("break", |_, _| async { fatal() })
+        .with("look", |input, _| async move { Ok(ToolOutput::text(format!("saw {}", input.call_id))) })
+        .dispatcher();
+    let calls =
+        vec![call("a", "look", "{}"), call("b", "break", "{}"), call("c", "break", "{}"), call("d", "look", "{}")];
+    let batch = dispatcher.dispatch_batch(calls, &told(&log)).await;
+    assert_eq!(batch.fatal.expect("fatal").message, "disk gone");
+    let results: Vec<_> = batch.results.iter().map(|r| (r.call_id.as_str(), r.success())).collect();
+    assert_eq!(results, [("a", true), ("b", false), ("c", false), ("d", true)]);
+    let starts = ["start a", "start b", "start c", "start d"];
+    assert_eq!(log.lines(), [starts, ["end a", "end b", "end c", "end d"]].concat());
 }
 
 /// Y6.2-4, D-24: what runs is waited for, what has not started is skipped and says so.
 #[tokio::test]
 async fn a_stopped_scope_starts_no_further_call() {
-    #[derive(Debug)]
-    struct Told(Log);
-    impl CallObserver for Told {
-        fn started(&self, call: &ToolCall) {
-            self.0.push(format!("start {}", call.call_id));
-        }
-        fn ended(&self, result: &ToolResult) {
-            self.0.push(format!("end {}", result.call_id));
-        }
-    }
     let log = Log::default();
-    let scope = CallScope { observer: Some(Arc::new(Told(log.clone()))), ..scope() };
+    let scope = told(&log);
     let stop = scope.stop.clone();
     let dispatcher = Tools::default()
         .with_spec("slow", true, None, move |_, _| {
@@ -388,8 +421,8 @@ async fn a_stopped_scope_starts_no_further_call() {
         .with("b", logging(&log))
         .dispatcher();
     let batch = dispatcher.dispatch_batch(vec![call("1", "slow", "{}"), call("2", "b", "{}")], &scope).await;
-    let told: Vec<_> = batch.results.iter().map(|r| (r.output.content.as_str(), r.skipped())).collect();
-    assert_eq!(told, [("done", false), ("[cancelled: this call was not started]", true)]);
+    let results: Vec<_> = batch.results.iter().map(|r| (r.output.content.as_str(), r.skipped())).collect();
+    assert_eq!(results, [("done", false), ("[cancelled: this call was not started]", true)]);
     assert_eq!(log.lines(), ["start 1", "end 1", "start 2", "end 2"]);
 }
 

@@ -4,16 +4,18 @@ use tokio::task::JoinSet;
 use youyou_api::{Error, ToolCall};
 
 use super::{
-    dispatcher::{Dispatcher, Ran, Ready, ToolResult},
+    dispatcher::{BrokenOff, Dispatcher, Ran, Ready, ToolResult},
     scope::CallScope,
 };
 
 /// What came of a batch.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The results, in the order of the calls: one for each, unless `fatal` is set (Y4.1-6).
+    /// The results, in the order of the calls: one for each that began (Y4.1-6). That is all of them, unless `fatal` is
+    /// set.
     pub results: Vec<ToolResult>,
-    /// What must end the turn. Results that were there by then are kept: their effects are real.
+    /// What must end the turn: the first fatal failure. It also is a result, and those of other calls are kept: their
+    /// effects are real.
     pub fatal: Option<Error>,
 }
 
@@ -31,10 +33,11 @@ impl Dispatcher {
         }
         let mut batch = Batch::default();
         for call in calls {
-            match self.dispatch(call, scope).await {
+            match self.carry(call, scope).await {
                 Ok(result) => batch.results.push(result),
-                Err(fatal) => {
-                    batch.fatal = Some(fatal);
+                Err(broken) => {
+                    batch.results.push(broken.result);
+                    batch.fatal = Some(broken.fatal);
                     break;
                 }
             }
@@ -60,9 +63,9 @@ impl Dispatcher {
             let result = match slot {
                 RanSlot::Ran(ran) => self.after(*ran, scope).await,
                 RanSlot::Done(result) => *result,
-                RanSlot::Fatal(error) => {
-                    batch.fatal.get_or_insert(error);
-                    continue;
+                RanSlot::Broken(broken) => {
+                    batch.fatal.get_or_insert(broken.fatal);
+                    broken.result
                 }
             };
             scope.tell_ended(&result).await;
@@ -91,7 +94,7 @@ impl Dispatcher {
             let Ok((index, outcome)) = joined else { continue };
             ran[index] = Some(match outcome {
                 Ok(done) => RanSlot::Ran(Box::new(done)),
-                Err(error) => RanSlot::Fatal(error),
+                Err(broken) => RanSlot::Broken(broken),
             });
         }
         ran.into_iter().flatten().collect()
@@ -108,5 +111,5 @@ enum Slot {
 enum RanSlot {
     Ran(Box<Ran>),
     Done(Box<ToolResult>),
-    Fatal(Error),
+    Broken(Box<BrokenOff>),
 }

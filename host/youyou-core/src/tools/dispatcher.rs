@@ -56,11 +56,23 @@ impl ToolResult {
         Self::failed(call.call_id.clone(), call.tool_name.clone(), error.with_kind(SKIPPED))
     }
 
+    /// The answer to a call that had begun when `error` ended the turn.
+    pub(crate) fn broken_off(call_id: CallId, tool_name: String, duration: Duration, error: &Error) -> Self {
+        let text = format!("[this call broke off, and what it has done is unknown: {}]", error.message);
+        Self { call_id, tool_name, output: ToolOutput::error(text), duration, error: Some(error.clone()) }
+    }
+
     /// The answer to a call that did not run, or broke: the model reads the message.
     fn failed(call_id: CallId, tool_name: String, error: Error) -> Self {
         let output = ToolOutput::error(error.message.clone());
         Self { call_id, tool_name, output, duration: Duration::ZERO, error: Some(error) }
     }
+}
+
+/// A call that ends its turn, and the result that it has all the same (Y4.1-6).
+pub(super) struct BrokenOff {
+    pub(super) result: ToolResult,
+    pub(super) fatal: Error,
 }
 
 /// `details.kind` of a call that was never started.
@@ -119,16 +131,21 @@ impl Dispatcher {
     /// # Errors
     /// Only what must end the turn: [`ToolFailure::Fatal`] of the handler.
     pub async fn dispatch(&self, call: ToolCall, scope: &CallScope) -> Result<ToolResult, Error> {
+        self.carry(call, scope).await.map_err(|broken| broken.fatal)
+    }
+
+    /// The same, with a result for a call that must end the turn as well.
+    pub(super) async fn carry(&self, call: ToolCall, scope: &CallScope) -> Result<ToolResult, Box<BrokenOff>> {
         scope.tell_started(&call);
-        let result = match self.enter(call, scope).await {
-            Ok(ready) => {
-                let ran = self.run(ready, scope).await?;
-                self.after(ran, scope).await
-            }
-            Err(result) => *result,
+        let carried = match self.enter(call, scope).await {
+            Ok(ready) => match self.run(ready, scope).await {
+                Ok(ran) => Ok(self.after(ran, scope).await),
+                Err(broken) => Err(broken),
+            },
+            Err(result) => Ok(*result),
         };
-        scope.tell_ended(&result).await;
-        Ok(result)
+        scope.tell_ended(carried.as_ref().unwrap_or_else(|broken| &broken.result)).await;
+        carried
     }
 
     /// Everything before the tool runs; or the result of a call that will not.
@@ -204,17 +221,19 @@ impl Dispatcher {
     }
 
     /// Runs the tool and caps what it answers.
-    pub(super) async fn run(&self, ready: Ready, scope: &CallScope) -> Result<Ran, Error> {
+    pub(super) async fn run(&self, ready: Ready, scope: &CallScope) -> Result<Ran, Box<BrokenOff>> {
         let Ready { input, handler } = ready;
-        let timeout = handler.timeout().unwrap_or(self.timeout);
         let span = tracing::debug_span!("tool_call", tool = %input.tool_name, call_id = %input.call_id);
         let (call_id, tool_name) = (input.call_id.clone(), input.tool_name.clone());
         let kept = self.chain.is_some().then(|| input.clone());
-        let Executed { answer, duration } = execute(&handler, input, timeout, scope).instrument(span).await;
+        let Executed { answer, duration } = execute(&handler, input, self.timeout, scope).instrument(span).await;
         let (output, error) = match answer {
             Ok(output) => (output, None),
             Err(ToolFailure::ForModel(error)) => (ToolOutput::error(error.message.clone()), Some(error)),
-            Err(ToolFailure::Fatal(error)) => return Err(error),
+            Err(ToolFailure::Fatal(fatal)) => {
+                let result = ToolResult::broken_off(call_id, tool_name.into(), duration, &fatal);
+                return Err(Box::new(BrokenOff { result, fatal }));
+            }
         };
         Ok(Ran { call_id, tool_name, input: kept, output: cap(output), duration, error })
     }

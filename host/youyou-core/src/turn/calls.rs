@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use youyou_api::{AgentEventKind, CallId, Error, ErrorCode, ToolCall, ToolOutput};
+use youyou_api::{AgentEventKind, CallId, Error, ErrorCode, ToolCall};
 
 use super::run::Turn;
 use crate::{
@@ -63,18 +63,10 @@ impl Turn<'_> {
     /// ended (Y7-3).
     pub(super) fn answer_open_calls(&mut self, error: &Error) {
         for call in self.history.unanswered() {
-            let Error { code, message, .. } = error;
             if self.observer.is_running(&call.call_id) {
-                let text = format!("[this call broke off, and what it has done is unknown: {message}]");
-                self.end(ToolResult {
-                    call_id: call.call_id,
-                    tool_name: call.tool_name,
-                    output: ToolOutput::error(text),
-                    duration: Duration::ZERO,
-                    error: Some(error.clone()),
-                });
+                self.end(ToolResult::broken_off(call.call_id, call.tool_name, Duration::ZERO, error));
             } else {
-                self.skip(&call, Error::new(*code, "[not started: the turn had ended by a failure before]"));
+                self.skip(&call, Error::new(error.code, "[not started: the turn had ended by a failure before]"));
             }
         }
     }

@@ -221,7 +221,7 @@ replies:
     call-3 fails starts with {}
     call-3 fails fails: no such file
     call-4 hangs starts with {}
-    call-4 hangs fails: tool "hangs" was stopped after 20 ms, its time limit; `timeout_ms` below `execution` in its index.md sets it
+    call-4 hangs fails: tool "hangs" was stopped after 20 ms, its time limit; the `timeout()` of its handler sets it
     call-5 echo starts with {}
     call-5 echo succeeds: got {}
     step 2
@@ -244,8 +244,8 @@ async fn a_tool_that_never_ends_is_given_up_at_its_limit() {
     step 1 ends
     call-1 hang starts with {}
     call-2 wait starts with {}
-    call-1 hang fails: tool "hang" was stopped after 2000 ms, its time limit; `timeout_ms` below `execution` in its index.md sets it
-    call-2 wait fails: tool "wait" was stopped after 1500 ms, its time limit; `timeout_ms` below `execution` in its index.md sets it
+    call-1 hang fails: tool "hang" was stopped after 2000 ms, its time limit; `tool_timeout_ms` of config.yaml sets it for a handler without a `timeout()`
+    call-2 wait fails: tool "wait" was stopped after 1500 ms, its time limit; the `timeout()` of its handler sets it
     step 2
     text "Too slow."
     step 2 ends
@@ -304,8 +304,8 @@ async fn a_fatal_failure_among_read_only_calls_keeps_their_results() {
     call-2 fatal starts with {}
     call-3 echo starts with {}
     call-1 echo succeeds: got {}
-    call-3 echo succeeds: got {}
     call-2 fatal fails: [this call broke off, and what it has done is unknown: the disk is gone]
+    call-3 echo succeeds: got {}
     error TOOL_EXECUTION_ERROR: the disk is gone
     turn failed: TOOL_EXECUTION_ERROR
     "#);
