@@ -54,7 +54,11 @@ pub(crate) enum Command {
     /// Talk to an agent
     ///
     /// So far a recorded demonstration answers, or a script of your own; models come with a later version.
-    /// Exit status of a single message: 0 the turn completed, 1 it was cancelled, 3 it failed.
+    /// Ctrl-C cancels a turn and waits for the tools that run; once more leaves at once.
+    ///
+    /// Exit status of a single message: 0 the turn completed, 1 it was cancelled, 2 the input was refused, 3 the turn
+    /// failed or could not begin; 130, 143 or 129 when a second Ctrl-C, SIGTERM or the end of the terminal made the
+    /// program leave.
     Chat(Chat),
     /// The system prompt
     #[command(subcommand)]
@@ -183,7 +187,7 @@ pub(crate) enum CacheAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct Chat {
-    /// A single message; without it a conversation, or all of stdin where that is no terminal
+    /// A single message, or - to read it from stdin; without it a conversation, or stdin where that is no terminal
     pub(crate) prompt: Option<String>,
     /// The model to ask
     #[arg(long, value_name = "ID")]

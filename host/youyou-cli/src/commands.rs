@@ -17,10 +17,11 @@ use youyou::{Error, ErrorCode, Runtime, RuntimeBuilder};
 use crate::{
     args::{Cli, Command, Common, New, Prompt},
     exit::Exit,
+    terminal::Terminal,
 };
 
 /// Runs the command that was typed.
-pub(crate) fn run(cli: Cli) -> Result<Exit, Error> {
+pub(crate) fn run(cli: Cli, terminal: Terminal) -> Result<Exit, Error> {
     let places = Places::new(cli.common)?;
     match cli.command {
         Command::RunTool(args) => run_tool::run(args, &places),
@@ -30,7 +31,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Error> {
         Command::New(New::Tool(args)) => new::run(args, &places),
         Command::Cache(args) => cache::run(args),
         Command::Doctor(args) => doctor::run(args, &places),
-        Command::Chat(args) => chat::run(args, &places),
+        Command::Chat(args) => chat::run(args, &places, terminal),
         Command::Prompt(Prompt::Show(args)) => prompt::show(args, &places),
     }
 }

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use youyou::{Error, ErrorCode};
 
+use crate::signals::StopRequest;
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -15,6 +17,12 @@ pub(crate) enum Exit {
     Usage = 2,
     /// The thing could not be run: not found, timed out, trapped, over a limit.
     CouldNotRun = 3,
+    /// The terminal went away; 128 and the signal's number, as shells have it.
+    HungUp = 129,
+    /// The user had enough.
+    Interrupted = 130,
+    /// The system, or another program, wanted it to end.
+    Terminated = 143,
 }
 
 impl Exit {
@@ -26,6 +34,16 @@ impl Exit {
             | ErrorCode::ConfigParseError
             | ErrorCode::InvalidInput => Self::Usage,
             _ => Self::CouldNotRun,
+        }
+    }
+}
+
+impl From<StopRequest> for Exit {
+    fn from(request: StopRequest) -> Self {
+        match request {
+            StopRequest::Interrupt => Self::Interrupted,
+            StopRequest::Terminate => Self::Terminated,
+            StopRequest::HangUp => Self::HungUp,
         }
     }
 }

@@ -12,12 +12,14 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
+use crate::terminal::Terminal;
+
 /// The target under which tools and plugins write.
 const GUEST: &str = "youyou::guest";
 
 /// Sends the log to stderr. Without `-v` that is what guests say and what is wrong; `YOUYOU_LOG` overrides it in
 /// tracing's own syntax.
-pub(crate) fn install(verbose: u8) {
+pub(crate) fn install(verbose: u8, terminal: Terminal) {
     let default = match verbose {
         0 => "warn,youyou::guest=info",
         // A target stands for every target that starts with it: all crates of YouYou, and the guests.
@@ -27,7 +29,7 @@ pub(crate) fn install(verbose: u8) {
     let filter = std::env::var("YOUYOU_LOG").ok().and_then(|filter| EnvFilter::try_new(filter).ok());
     tracing_subscriber::fmt()
         .with_env_filter(filter.unwrap_or_else(|| EnvFilter::new(default)))
-        .with_writer(std::io::stderr)
+        .with_writer(move || terminal.clone())
         // It would say so on stderr, where nobody listens any more.
         .log_internal_errors(false)
         .event_format(Lines)

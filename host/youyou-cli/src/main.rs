@@ -8,16 +8,18 @@ mod exit;
 mod log;
 mod print;
 mod signals;
+mod terminal;
 
 use clap::Parser;
 
-use crate::{args::Cli, exit::Exit};
+use crate::{args::Cli, exit::Exit, terminal::Terminal};
 
 fn main() -> std::process::ExitCode {
     let cli = Cli::parse();
-    log::install(cli.common.verbose);
+    let terminal = Terminal::new();
+    log::install(cli.common.verbose, terminal.clone());
     let json = cli.command.wants_json();
-    match commands::run(cli) {
+    match commands::run(cli, terminal) {
         Ok(exit) => exit.into(),
         Err(error) => {
             print::failure(&error, json);

@@ -4,6 +4,17 @@
 
 use std::io;
 
+/// How this program was asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StopRequest {
+    /// The user pressed Ctrl-C.
+    Interrupt,
+    /// The system, or another program, wants it to end.
+    Terminate,
+    /// Its terminal has gone away.
+    HangUp,
+}
+
 /// Hears of every request to end from the moment that it is made; until then such a request ends the program.
 pub(crate) struct StopRequests {
     #[cfg(unix)]
@@ -20,14 +31,14 @@ impl StopRequests {
         Ok(Self { signals: [interrupt?, terminate?, hangup?] })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next one. Cancel-safe.
     #[cfg(unix)]
-    pub(crate) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) -> StopRequest {
         let [interrupt, terminate, hangup] = &mut self.signals;
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
+            _ = interrupt.recv() => StopRequest::Interrupt,
+            _ = terminate.recv() => StopRequest::Terminate,
+            _ = hangup.recv() => StopRequest::HangUp,
         }
     }
 
@@ -37,11 +48,12 @@ impl StopRequests {
         Ok(Self {})
     }
 
-    /// Waits for the next one.
+    /// Waits for the next one. Cancel-safe.
     #[cfg(not(unix))]
-    pub(crate) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) -> StopRequest {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }
+        StopRequest::Interrupt
     }
 }

@@ -1,10 +1,15 @@
 //! `youyou chat`: a conversation in the terminal.
 
 mod input;
+mod running;
 mod show;
 mod trust;
 
-use std::io::{IsTerminal, Read};
+use std::{
+    io::{IsTerminal, Read},
+    pin::pin,
+    time::Duration,
+};
 
 use youyou::{Agent, Error, ErrorCode, ModelId, ReplayProvider, Script, Session, SessionOptions};
 
@@ -14,9 +19,29 @@ use self::{
     trust::Beforehand,
 };
 use super::{Places, usage};
-use crate::{args::Chat, exit::Exit, print};
+use crate::{
+    args::Chat,
+    exit::Exit,
+    print,
+    signals::{StopRequest, StopRequests},
+    terminal::Terminal,
+};
 
-pub(crate) fn run(args: Chat, places: &Places) -> Result<Exit, Error> {
+/// How long leaving at once may take. Whatever runs is killed at the begin of it.
+const LEAVING: Duration = Duration::from_secs(1);
+
+/// How a conversation, or a part of it, came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// By itself.
+    ByItself(Exit),
+    /// Somebody wants the program to end; nothing runs any more.
+    Stopped(Exit),
+    /// They want it at once, and something may still run.
+    AtOnce(Exit),
+}
+
+pub(crate) fn run(args: Chat, places: &Places, terminal: Terminal) -> Result<Exit, Error> {
     let executor = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -24,26 +49,37 @@ pub(crate) fn run(args: Chat, places: &Places) -> Result<Exit, Error> {
     let beforehand = if args.trust_project { Beforehand::Trust } else { Beforehand::Nothing };
     trust::settle(places, beforehand)?;
     let prompt = one_shot(&args)?;
-    executor.block_on(async {
+    let ended = executor.block_on(async {
         let agent = build(&args, places).await?;
         let options = SessionOptions { model: args.model.clone().map(ModelId::new), ..SessionOptions::default() };
         let session = agent.new_session(options).await?;
-        let exit = match prompt {
-            Some(prompt) => turn(&session, &prompt, &args).await?,
-            None => converse(&session, &args).await?,
+        // Before anything can run that a signal would have to end.
+        let stop = StopRequests::listen().map_err(|error| usage(format!("cannot listen for signals: {error}")))?;
+        let mut chat = ChatSession { session, stop, json: args.json, terminal };
+        let ended = match prompt {
+            Some(prompt) => chat.turn(&prompt).await?,
+            None => chat.converse().await?,
         };
-        agent.shutdown().await;
-        Ok(exit)
-    })
+        Ok::<_, Error>(chat.close(&agent, ended).await)
+    })?;
+    match ended {
+        Ended::ByItself(exit) | Ended::Stopped(exit) => Ok(exit),
+        Ended::AtOnce(exit) => {
+            // Drops what runs, and with it the processes that belong to it.
+            executor.shutdown_timeout(LEAVING);
+            Ok(exit)
+        }
+    }
 }
 
-/// The one message of a run that is no conversation: the argument, or all of stdin where that is no terminal.
+/// The one message of a run that is no conversation: the argument, or all of stdin where that is no terminal
+/// or is asked for.
 fn one_shot(args: &Chat) -> Result<Option<String>, Error> {
-    if let Some(prompt) = &args.prompt {
-        return Ok(Some(prompt.clone()));
-    }
-    if std::io::stdin().is_terminal() {
-        return Ok(None);
+    match args.prompt.as_deref() {
+        Some("-") => {}
+        Some(prompt) => return Ok(Some(prompt.to_owned())),
+        None if std::io::stdin().is_terminal() => return Ok(None),
+        None => {}
     }
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().read_to_end(&mut bytes);
@@ -62,41 +98,96 @@ async fn build(args: &Chat, places: &Places) -> Result<Agent, Error> {
     youyou::agent().home(&places.home).workspace(&places.workspace).provider(provider).lenient().build().await
 }
 
-/// Reads messages until the user has had enough.
-async fn converse(session: &Session, args: &Chat) -> Result<Exit, Error> {
-    let skills = session.skills().iter().map(|(skill, _)| skill.name.clone()).collect();
-    let mut input = Input::new(skills)?;
-    print::note(&format!("{}; /name calls a skill, Ctrl-C cancels, Ctrl-D leaves", session.model().display_name));
-    loop {
-        match input.read()? {
-            Typed::Message(text) if text.trim().is_empty() => {}
-            Typed::Message(text) => match turn(session, &text, args).await {
-                Ok(_) => {}
-                // A message that is refused leaves no trace; the user can write another.
-                Err(error) => print::failure(&error, args.json),
-            },
-            Typed::Nothing => {}
-            Typed::End => return Ok(Exit::Ok),
-        }
-    }
+/// A session, and what its terminal has to do with it.
+struct ChatSession {
+    session: Session,
+    stop: StopRequests,
+    json: bool,
+    terminal: Terminal,
 }
 
-/// Sends one message and shows what comes of it.
-async fn turn(session: &Session, text: &str, args: &Chat) -> Result<Exit, Error> {
-    let mut events = session.send(text).await?;
-    let mut show = Show::new(args.json);
-    loop {
-        tokio::select! {
-            event = events.next() => match event {
-                Some(event) => show.event(&event)?,
-                None => return Ok(show.exit()),
-            },
-            // The first one stops the model and waits for running tools, the second one stops those too.
-            interrupted = tokio::signal::ctrl_c() => {
-                if interrupted.is_ok() {
-                    session.cancel();
+impl ChatSession {
+    /// Reads messages until the user has had enough.
+    async fn converse(&mut self) -> Result<Ended, Error> {
+        let skills = self.session.skills().iter().map(|(skill, _)| skill.name.clone()).collect();
+        let mut input = Input::new(skills)?;
+        let model = &self.session.model().display_name;
+        print::note(&format!("{model}; /name calls a skill, Ctrl-C cancels, Ctrl-D leaves"));
+        loop {
+            let typed = {
+                let mut reading = pin!(input.read());
+                loop {
+                    tokio::select! {
+                        typed = &mut reading => break typed?,
+                        request = self.stop.next() => match request {
+                            // Sent by somebody else: the key itself comes as a character here. Nothing runs.
+                            StopRequest::Interrupt => {}
+                            StopRequest::Terminate | StopRequest::HangUp => return Ok(Ended::Stopped(request.into())),
+                        }
+                    }
+                }
+            };
+            match typed {
+                Typed::Message(text) if text.trim().is_empty() => {}
+                Typed::Message(text) => match self.turn(&text).await {
+                    Ok(Ended::ByItself(_)) => {}
+                    Ok(ended @ (Ended::Stopped(_) | Ended::AtOnce(_))) => return Ok(ended),
+                    // A message that is refused leaves no trace; the user can write another.
+                    Err(error) => print::failure(&error, self.json),
+                },
+                Typed::Interrupt => print::note("Ctrl-D leaves"),
+                Typed::End => return Ok(Ended::ByItself(Exit::Ok)),
+            }
+        }
+    }
+
+    /// Sends one message and shows what comes of it.
+    async fn turn(&mut self, text: &str) -> Result<Ended, Error> {
+        let mut events = self.session.send(text).await?;
+        let mut show = Show::new(self.json, self.terminal.clone());
+        let mut asked: Option<StopRequest> = None;
+        loop {
+            let request = tokio::select! {
+                event = events.next() => match event {
+                    Some(event) => {
+                        show.event(&event)?;
+                        continue;
+                    }
+                    None => return Ok(match asked {
+                        None | Some(StopRequest::Interrupt) => Ended::ByItself(show.exit()),
+                        Some(request) => Ended::Stopped(request.into()),
+                    }),
+                },
+                request = self.stop.next() => request,
+            };
+            match (asked, request) {
+                (None, StopRequest::Interrupt) => {
+                    // The model stops, and what runs is waited for.
+                    self.session.cancel();
+                    show.cancelling();
+                }
+                (None | Some(StopRequest::Interrupt), StopRequest::Terminate | StopRequest::HangUp) => {
+                    // What runs is asked to end too, and given the time that it has for that.
+                    self.session.cancel();
+                    self.session.cancel();
+                }
+                (Some(_), _) => {
+                    show.left();
+                    return Ok(Ended::AtOnce(request.into()));
                 }
             }
+            asked = Some(request);
+        }
+    }
+
+    /// Closes the session, unless nobody waits for that.
+    async fn close(mut self, agent: &Agent, ended: Ended) -> Ended {
+        if let Ended::AtOnce(_) = ended {
+            return ended;
+        }
+        tokio::select! {
+            () = agent.shutdown() => ended,
+            request = self.stop.next() => Ended::AtOnce(request.into()),
         }
     }
 }

@@ -28,7 +28,8 @@ struct Report {
     home: String,
     home_exists: bool,
     workspace: String,
-    tools: usize,
+    /// Tools and skills, usable or not.
+    folders: usize,
     cache_dir: Option<String>,
     cache_bytes: u64,
     problems: Vec<Problem>,
@@ -46,7 +47,7 @@ impl Report {
             home: shown(&places.home),
             home_exists: places.home.is_dir(),
             workspace: shown(&places.workspace),
-            tools: checked.folders,
+            folders: checked.folders,
             cache_dir: cache.as_ref().and_then(|cache| cache.dir.as_deref()).map(shown),
             cache_bytes: cache.map_or(0, |cache| cache.bytes),
             problems,
@@ -64,7 +65,7 @@ impl Report {
             ("system", self.os.to_owned()),
             ("home", home),
             ("workspace", self.workspace.clone()),
-            ("tools", self.tools.to_string()),
+            ("tools and skills", self.folders.to_string()),
             ("compiled components", cache),
         ]
         .map(|(name, value)| vec![name.to_owned(), value])

@@ -124,7 +124,11 @@ impl Ran {
     pub(crate) fn shown(&self) -> String {
         let marked = |mark: &str, text: &str| text.lines().map(|line| format!("{mark}| {line}\n")).collect::<String>();
         let status = self.code.map_or("killed".to_owned(), |code| format!("exit {code}"));
-        format!("{}{}{status}", marked("out", &without_duration(&self.stdout)), marked("err", &self.stderr))
+        format!(
+            "{}{}{status}",
+            marked("out", &without_duration(&self.stdout)),
+            marked("err", &without_duration(&self.stderr))
+        )
     }
 
     /// The one JSON document on stdout.
@@ -136,10 +140,23 @@ impl Ran {
     }
 }
 
+/// Figures of time, in JSON and in words, as `[ms]`.
 fn without_duration(text: &str) -> String {
-    const KEY: &str = "\"duration_ms\":";
-    let Some((before, after)) = text.split_once(KEY) else { return text.to_owned() };
-    let figure = after.trim_start_matches(|c: char| c.is_ascii_digit());
-    assert_ne!(figure, after, "a figure follows: {after:.40}");
-    format!("{before}{KEY}[ms]{figure}")
+    let json = replace_figures(text, "\"duration_ms\":", "", "[ms]");
+    replace_figures(&json, "(", " ms)", "[ms])")
+}
+
+/// Every figure between `before` and `after`, with what follows, becomes `shown`.
+fn replace_figures(text: &str, before: &str, after: &str, shown: &str) -> String {
+    let mut pieces = text.split(before);
+    let mut replaced = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        replaced.push_str(before);
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit());
+        match rest.strip_prefix(after).filter(|_| rest.len() < piece.len()) {
+            Some(rest) => replaced.extend([shown, rest]),
+            None => replaced.push_str(piece),
+        }
+    }
+    replaced
 }

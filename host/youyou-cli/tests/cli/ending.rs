@@ -15,7 +15,7 @@ use youyou_tests::{
 
 use crate::desk::{Desk, on_one_thread};
 
-fn send(child: &Child, signal: Signal) {
+pub(crate) fn send(child: &Child, signal: Signal) {
     let pid = child.id().and_then(|id| i32::try_from(id).ok()).expect("it runs");
     kill(Pid::from_raw(pid), signal).expect("the signal is sent");
 }

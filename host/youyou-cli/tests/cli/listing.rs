@@ -155,3 +155,81 @@ not a tool
     }
     assert!(!desk.world.path("work/started").exists() && !desk.world.path("cache").exists());
 }
+
+const SKILLS: &str = "
+-- home/skills/commit/index.md
+---
+version: 1
+name: commit
+description: Writes a commit message.
+required_tools: [git-diff]
+---
+Look at the changes first.
+-- work/.youyou/skills/commit/index.md
+---
+version: 1
+name: commit
+description: As this project wants it.
+---
+Commit.
+-- work/skills/tidy/index.md
+---
+version: 1
+name: tidy
+description: Tidies up.
+execution: { command: ./x }
+---
+Tidy.
+-- work/mine/review/index.md
+---
+version: 1
+name: review
+description: Reviews.
+required_tools: [git-log]
+---
+";
+
+/// Y3.4-3, Y3.1-1.
+#[test]
+fn a_list_of_skills_shows_every_level() {
+    let desk = Desk::new(SKILLS);
+    insta::assert_snapshot!(desk.run(&["list", "skills"]).shown(), @"
+    out| NAME     SOURCE                        DESCRIPTION
+    out| /commit  project                       As this project wants it.
+    out| /commit  global (shadowed by project)  Writes a commit message.
+    exit 0
+    ");
+    let document = desk.run(&["list", "skills", "--json"]).json();
+    let rows: Vec<_> = document["skills"].as_array().expect("a list").iter().collect();
+    assert_eq!((&rows[0]["source"], &rows[0]["shadowed_by"]), (&"project".into(), &serde_json::Value::Null));
+    assert_eq!((&rows[1]["source"], &rows[1]["shadowed_by"]), (&"global".into(), &"project".into()));
+    assert_eq!(rows[1]["required_tools"], serde_json::json!(["git-diff"]));
+    insta::assert_snapshot!(Desk::new("").run(&["list", "skills"]).shown(), @"
+    err| no skills in [world]/home/skills or [world]/work/.youyou/skills
+    exit 0
+    ");
+}
+
+/// Y4.5-1, K-45: a skill given as a folder is checked as one, wherever it stands; the tools that it needs are looked for.
+#[test]
+fn a_check_knows_a_skill_when_it_is_given_one() {
+    let desk = Desk::new(SKILLS);
+    insta::assert_snapshot!(desk.run(&["check", "../home/skills/commit"]).shown(), @r#"
+    out| 1 folder checked: no errors
+    err| warning: [world]/work/../home/skills/commit/index.md: the skill needs the tool "git-diff", and no folder provides it (fine if your host registers that tool in code)
+    exit 0
+    "#);
+    insta::assert_snapshot!(desk.run(&["check", "skills/tidy", "mine/review"]).shown(), @r#"
+    out| 2 folders checked: 2 errors
+    err| error: [world]/work/skills/tidy/index.md:5:1: "execution" is not a key of a skill (only tools have it; a skill is a prompt and runs nothing)
+    err| error: [world]/work/mine/review/index.md:1:1: the skill has no prompt (write it below the second `---`)
+    exit 1
+    "#);
+    desk.world.add(&script("git-diff", "").replace("home/tools/", "work/mine/"));
+    insta::assert_snapshot!(desk.run(&["check", "../home/skills/commit", "mine/git-diff"]).shown(), @"
+    out| 2 folders checked: no errors
+    exit 0
+    ");
+    let ran = desk.run_in(desk.world.path("work/mine/review"), &["check", "."]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+}

@@ -3,10 +3,16 @@
 
 mod bad_input;
 mod cache;
+mod chat;
+mod conversation;
 mod desk;
+mod doctor;
 mod ending;
 mod inspect;
 mod listing;
 mod new;
 mod pages;
+mod prompt;
 mod run_tool;
+mod terminal;
+mod trust;

@@ -102,6 +102,44 @@ fn the_first_tool_of_the_page_works() {
     assert_eq!(desk.run(&["check", "shout"]).code, Some(0));
 }
 
+/// C-1: the conversation that `cargo xtask demo` shows, as its reader sees it.
+#[test]
+fn the_conversation_of_the_demonstration_reads_like_this() {
+    let desk = Desk::new("");
+    let replay = ["chat", "--home", "examples", "--replay", "examples/chat/both-ways.yaml"];
+    let ran = desk.run_in(repository(), &[&replay[..], &["Count these words both ways"]].concat());
+    insta::assert_snapshot!(ran.shown(), @r#"
+    out| I ask the component and the script at once.
+    out| Both say the same: three words.
+    err| → word-count {"text":"one two three"}
+    err| → word-count-py {"text":"one two three"}
+    err| ✓ word-count ([ms]) 3 words, 13 characters, 1 line
+    err| ✓ word-count-py ([ms]) 3 words, 13 characters, 1 line
+    exit 0
+    "#);
+}
+
+/// Y3.4, Y5.4-1: the page on skills, typed in a new project beside the examples.
+#[test]
+fn the_page_on_skills_does_what_it_says() {
+    let desk = Desk::new("");
+    let page = page("docs/skills.md");
+    for (path, text) in files(&page) {
+        desk.world.write(&format!("work/{path}"), format!("{text}\n"));
+    }
+    desk.world.link(repository().join("examples"), "work/examples");
+    let shown = commands(&page);
+    assert_eq!(shown.len(), 6);
+    let ran: Vec<_> = shown.iter().map(|shown| hold(&desk, &desk.world.work(), shown)).collect();
+    assert!(ran[2].stderr.contains("did you mean \"/commit\""), "{}", ran[2].stderr);
+    let needs = ["word-count", "line-stats"].map(|tool| format!("the skill needs the tool {tool:?}"));
+    assert!(needs.iter().all(|needs| ran[3].stderr.contains(needs)), "{}", ran[3].stderr);
+    assert_eq!(ran[4].stderr, "");
+    // What the page shows of the message is the form that the model is sent.
+    let sent = blocks(&page, "text").concat();
+    assert!(sent.starts_with("<skill name=\"commit\" dir=\"") && sent.ends_with("</skill>\nfix the typo"), "{sent}");
+}
+
 /// C-3: the tutorial of the guest SDK, file by file and command by command, and its own tests.
 #[test]
 fn the_tutorial_of_the_sdk_leads_to_a_tool() {

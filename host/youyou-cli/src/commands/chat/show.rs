@@ -1,14 +1,20 @@
 //! Showing a turn while it happens: the answer on stdout, everything about it on stderr.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, IsTerminal, Write},
+};
 
 use youyou::{AgentEvent, AgentEventKind, Error, TurnStatus};
 
-use crate::{exit::Exit, print};
+use super::running::RunningTools;
+use crate::{exit::Exit, print, terminal::Terminal};
 
 /// Shows one turn.
 pub(super) struct Show {
     form: Form,
+    terminal: Terminal,
+    running: RunningTools,
     /// Whether text was written whose line has not ended.
     open_line: bool,
     exit: Exit,
@@ -19,13 +25,17 @@ enum Form {
     /// One JSON document for each event.
     Json,
     /// Text for a person.
-    Text,
+    Text {
+        /// Whether what is written might move a cursor.
+        on_terminal: bool,
+    },
 }
 
 impl Show {
-    pub(super) fn new(json: bool) -> Self {
-        let form = if json { Form::Json } else { Form::Text };
-        Self { form, open_line: false, exit: Exit::Ok }
+    pub(super) fn new(json: bool, terminal: Terminal) -> Self {
+        let form = if json { Form::Json } else { Form::Text { on_terminal: io::stdout().is_terminal() } };
+        let running = RunningTools::new(terminal.clone());
+        Self { form, terminal, running, open_line: false, exit: Exit::Ok }
     }
 
     /// How the turn went, as an exit status.
@@ -34,16 +44,16 @@ impl Show {
     }
 
     pub(super) fn event(&mut self, event: &AgentEvent) -> Result<(), Error> {
-        self.note_ending(&event.kind);
-        if self.form == Form::Json {
-            return print::document(event);
-        }
+        self.follow(&event.kind);
+        let Form::Text { on_terminal } = self.form else {
+            return self.terminal.above(|| print::document(event));
+        };
         match &event.kind {
+            AgentEventKind::TextDelta { text } if on_terminal => self.text(&visible(text)),
             AgentEventKind::TextDelta { text } => self.text(text),
             other => {
                 if let Some(line) = aside(other) {
-                    self.end_line();
-                    print::note(&console::style(line).for_stderr().dim().to_string());
+                    self.aside(&line);
                 }
             }
         }
@@ -53,8 +63,23 @@ impl Show {
         Ok(())
     }
 
-    fn note_ending(&mut self, kind: &AgentEventKind) {
+    /// Says that the turn is being cancelled, and what it still waits for.
+    pub(super) fn cancelling(&mut self) {
+        if let Some(names) = self.running.names() {
+            self.aside(&format!("waiting for {names} to end; Ctrl-C again leaves at once"));
+        }
+    }
+
+    /// Says that nothing is waited for any more.
+    pub(super) fn left(&mut self) {
+        self.aside("left at once; whatever still ran was killed");
+    }
+
+    /// Keeps track of what runs, and of how the turn ends.
+    fn follow(&mut self, kind: &AgentEventKind) {
         match kind {
+            AgentEventKind::ToolCallStart { call_id, tool_name, .. } => self.running.started(call_id, tool_name),
+            AgentEventKind::ToolCallEnd { call_id, .. } => self.running.ended(call_id),
             AgentEventKind::TurnComplete { status: TurnStatus::Failed, .. } => self.exit = Exit::CouldNotRun,
             AgentEventKind::TurnCancelled => self.exit = Exit::Reported,
             _ => {}
@@ -62,17 +87,41 @@ impl Show {
     }
 
     fn text(&mut self, text: &str) {
-        let mut out = io::stdout().lock();
+        let written = self.terminal.above(|| {
+            let mut out = io::stdout().lock();
+            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        });
         // Whoever reads stdout may have gone away; the turn goes on.
-        let _gone = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        self.open_line = !text.ends_with('\n');
+        let _gone = written;
+        if !text.is_empty() {
+            self.open_line = !text.ends_with('\n');
+        }
+    }
+
+    fn aside(&mut self, line: &str) {
+        self.end_line();
+        self.terminal.note(&console::style(line).for_stderr().dim().to_string());
     }
 
     fn end_line(&mut self) {
         if std::mem::take(&mut self.open_line) {
-            print::line("");
+            self.terminal.above(|| print::line(""));
         }
     }
+}
+
+/// A text that moves no cursor and sets no title: control characters are replaced by pictures of them.
+fn visible(text: &str) -> Cow<'_, str> {
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(harmless) {
+        return text.into();
+    }
+    let picture = |c: char| match u32::from(c) {
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7f => '\u{2421}',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    text.chars().map(|c| if harmless(c) { c } else { picture(c) }).collect()
 }
 
 /// What is worth a line beside the answer.
@@ -83,7 +132,7 @@ fn aside(kind: &AgentEventKind) -> Option<String> {
         }
         AgentEventKind::ToolCallEnd { tool_name, output, duration_ms, success, skipped, .. } => {
             let mark = if *success { "✓" } else { "✗" };
-            let time = if *skipped { "not started".to_owned() } else { format!("{duration_ms} ms") };
+            let time = if *skipped { "not started".to_owned() } else { shown_time(*duration_ms) };
             Some(format!("{mark} {tool_name} ({time}) {}", shorten(output)))
         }
         AgentEventKind::ContextCompacted { tokens_before, tokens_after, .. } => {
@@ -98,10 +147,21 @@ fn aside(kind: &AgentEventKind) -> Option<String> {
     }
 }
 
+/// A time as people say it.
+fn shown_time(milliseconds: u64) -> String {
+    if milliseconds < 1_000 {
+        return format!("{milliseconds} ms");
+    }
+    let tenths = milliseconds / 100;
+    format!("{}.{} s", tenths / 10, tenths % 10)
+}
+
 /// One line, short enough for a terminal.
 fn shorten(text: &str) -> String {
     const SHOWN: usize = 100;
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Enough for what is shown, whatever else there is.
+    let text = &text[..text.floor_char_boundary(100 * SHOWN)];
+    let line = visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
     if line.chars().count() <= SHOWN {
         return line;
     }
@@ -131,7 +191,16 @@ mod tests {
             success,
             skipped,
         };
+        assert_eq!([999, 1_000, 61_250].map(shown_time), ["999 ms", "1.0 s", "61.2 s"]);
         assert_eq!(aside(&end(true, false)), Some(format!("✓ read (7 ms) {}…", "x".repeat(99))));
         assert!(aside(&end(false, true)).is_some_and(|line| line.starts_with("✗ read (not started) x")));
+    }
+
+    /// Neither a model nor a tool can take over the user's terminal.
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        assert_eq!(visible("a\tb\n"), "a\tb\n");
+        assert_eq!(visible("\u{1b}]0;title\u{7}\r\u{7f}\u{9b}2J"), "␛]0;title␇␍␡\u{fffd}2J");
+        assert_eq!(shorten("\u{1b}[2J\u{8}"), "␛[2J␈");
     }
 }

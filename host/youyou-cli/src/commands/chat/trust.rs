@@ -35,12 +35,17 @@ pub(super) fn settle(places: &Places, beforehand: Beforehand) -> Result<(), Erro
         Beforehand::Nothing if io::stdin().is_terminal() => {
             print::note(&describe(places, &contents));
             if !agreed()? {
-                return Err(refused("this project's tools are not trusted; nothing was run"));
+                return Err(refused(&format!("{} is not trusted; nothing was run", places.workspace.display())));
             }
         }
         Beforehand::Nothing => {
             print::note(&describe(places, &contents));
-            return Err(refused("this project brings tools of its own; look at them, then use --trust-project"));
+            let message = format!(
+                "{} brings tools of its own, and nobody can be asked here whether to trust them; look at them, then say \
+                 --trust-project",
+                places.workspace.display()
+            );
+            return Err(refused(&message));
         }
     }
     if let Err(error) = store.trust(&places.workspace, &contents.hash) {
@@ -55,13 +60,13 @@ fn refused(message: &str) -> Error {
 }
 
 fn describe(places: &Places, contents: &ProjectContents) -> String {
-    let mut text = format!("{} brings what can be run as you:\n", places.workspace.display());
+    let mut text = format!("{} brings what can be run as you:", places.workspace.display());
     for tool in &contents.tools {
-        text.push_str(&format!("  tool {}: {}\n", tool.name, tool.runs()));
+        text.push_str(&format!("\n  tool {}: {}", tool.name, tool.runs()));
     }
     for plugin in &contents.plugins {
         for line in plugin.lines() {
-            text.push_str(&format!("  plugin {}: {line}\n", plugin.name));
+            text.push_str(&format!("\n  plugin {}: {line}", plugin.name));
         }
     }
     text
