@@ -19,7 +19,8 @@ use crate::{
 /// The only version of the format (D-51).
 const VERSION: u64 = 1;
 
-const FRONT_MATTER: Kind = Kind {
+/// The document at the top of every `index.md`.
+pub(crate) const FRONT_MATTER: Kind = Kind {
     name: "the front matter",
     too_long: "the description belongs below the second `---`, long texts into other files of the folder",
 };

@@ -9,7 +9,7 @@
 //! - `index_file`, `front_matter`, `document`, `yaml`: the text of an `index.md`, and its YAML with places;
 //! - `fields`, `findings`: reading keys, noting what is wrong with them;
 //! - `entry`: what holds for every kind of folder; [`execution`], `parameters` and [`tool`]: tools; [`skill`]: skills; [`plugin`]:
-//!   plugins;
+//!   plugins; [`kind`]: which of them a folder is meant to be;
 //! - [`scan`]: all folders of both levels, and which of two of one name wins;
 //! - [`config`], [`instructions`]: config.yaml, AGENT.md and SOUL.md; `stray`: files that look like them and are not read;
 //! - [`attachments`]: what a user attaches to a message;
@@ -28,6 +28,7 @@ pub mod fingerprint;
 mod front_matter;
 mod index_file;
 pub mod instructions;
+pub mod kind;
 mod parameters;
 pub mod plugin;
 pub mod problem;
@@ -44,6 +45,7 @@ pub use config::{Config, check_config, load_config};
 pub use execution::{Backend, ComponentBackend, Execution, Permissions, ScriptBackend};
 pub use fingerprint::{Listed, ListedPlugin, ProjectContents, project_fingerprint};
 pub use instructions::{Instruction, Instructions, load_instructions};
+pub use kind::{FolderKind, folder_kind};
 pub use plugin::{HookDefinition, Instance, PluginDefinition, load_plugin};
 pub use problem::{Loaded, Problem, Severity, definition_invalid};
 pub use scan::{PluginScan, Roots, SkillEntry, SkillScan, ToolEntry, ToolScan, scan_plugins, scan_skills, scan_tools};

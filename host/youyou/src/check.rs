@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::Path};
 
 use youyou_api::{Error, SourceLabel};
 use youyou_component::{ComponentHost, HostConfig};
-use youyou_files::{Problem, Roots, Severity, SkillDefinition, SkillScan, ToolDefinition, ToolScan};
+use youyou_files::{FolderKind, Loaded, Problem, Roots, Severity, SkillDefinition, ToolDefinition, ToolScan};
 
 use crate::assemble::Backends;
 
@@ -27,7 +27,8 @@ pub fn check_all(home: &Path, workspace: &Path) -> Result<Checked, Error> {
     let folders = tools.tools.len() + broken(&tools.problems) + skills.skills.len() + broken(&skills.problems);
     let definitions = tools.tools.iter().map(|entry| &entry.definition);
     let unusable = check_definitions(definitions, home, workspace)?;
-    let missing = missing_tools(&skills, &tools);
+    let provided = tools.tools.iter().map(|entry| &entry.definition);
+    let missing = missing_tools(skills.skills.iter().map(|entry| &entry.definition), provided, &tools);
     Ok(Checked { folders, problems: [tools.problems, unusable, skills.problems, missing].concat() })
 }
 
@@ -37,10 +38,14 @@ fn broken(problems: &[Problem]) -> usize {
 }
 
 /// Skills whose tools no folder provides; a host may still register such a tool in code (K-45).
-fn missing_tools(skills: &SkillScan, tools: &ToolScan) -> Vec<Problem> {
-    let provided: HashSet<_> = tools.tools.iter().map(|entry| entry.definition.spec.name.as_str()).collect();
+fn missing_tools<'a>(
+    skills: impl IntoIterator<Item = &'a SkillDefinition>,
+    provided: impl IntoIterator<Item = &'a ToolDefinition>,
+    tools: &ToolScan,
+) -> Vec<Problem> {
+    let provided: HashSet<_> = provided.into_iter().map(|tool| tool.spec.name.as_str()).collect();
     let mut problems = Vec::new();
-    for SkillDefinition { skill, index, .. } in skills.skills.iter().map(|entry| &entry.definition) {
+    for SkillDefinition { skill, index, .. } in skills {
         for tool in skill.required_tools.iter().filter(|tool| !provided.contains(tool.as_str())) {
             let message = format!("the skill needs the tool {tool:?}, and no folder provides it");
             let hint = match tools.problems_of(tool).find(|problem| problem.is_error()) {
@@ -54,20 +59,37 @@ fn missing_tools(skills: &SkillScan, tools: &ToolScan) -> Vec<Problem> {
     problems
 }
 
-/// Checks the tools in these folders, wherever they stand.
+/// Checks the tools, skills and plugins in these folders, wherever they stand. A skill may need the tools of a home and a
+/// workspace, and those among the folders.
 ///
 /// # Errors
 /// Those of making a component host.
 pub fn check_folders(dirs: &[impl AsRef<Path>], home: &Path, workspace: &Path) -> Result<Checked, Error> {
     let mut checked = Checked { folders: dirs.len(), problems: Vec::new() };
-    let mut definitions = Vec::with_capacity(dirs.len());
-    for dir in dirs {
-        let (definition, problems) = youyou_files::load_tool(dir.as_ref(), SourceLabel::Project).into_parts();
-        checked.problems.extend(problems);
-        definitions.extend(definition);
+    let (mut tools, mut skills) = (Vec::new(), Vec::new());
+    for dir in dirs.iter().map(AsRef::as_ref) {
+        checked.problems.extend(match youyou_files::folder_kind(dir) {
+            FolderKind::Tool => kept(youyou_files::load_tool(dir, SourceLabel::Project), &mut tools),
+            // What its handlers need to run is looked at when it is opened.
+            FolderKind::Plugin => youyou_files::load_plugin(dir, SourceLabel::Project).into_parts().1,
+            FolderKind::Skill => kept(youyou_files::load_skill(dir, SourceLabel::Project), &mut skills),
+        });
     }
-    checked.problems.extend(check_definitions(&definitions, home, workspace)?);
+    checked.problems.extend(check_definitions(&tools, home, workspace)?);
+    if skills.iter().any(|definition: &SkillDefinition| !definition.skill.required_tools.is_empty()) {
+        let roots = Roots { home: home.to_owned(), workspace: workspace.to_owned() };
+        let scan = youyou_files::scan_tools(&roots);
+        let provided = scan.tools.iter().map(|entry| &entry.definition).chain(&tools);
+        checked.problems.extend(missing_tools(&skills, provided, &scan));
+    }
     Ok(checked)
+}
+
+/// Keeps what was loaded; returns what there is to say about it.
+fn kept<T>(loaded: Loaded<T>, into: &mut Vec<T>) -> Vec<Problem> {
+    let (value, problems) = loaded.into_parts();
+    into.extend(value);
+    problems
 }
 
 /// What is wrong with the configuration and the instructions, and with files that look like them and are not read.

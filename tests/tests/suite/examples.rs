@@ -1,11 +1,14 @@
 //! The example tools, installed in a project and called as an agent would. What their pages say is held by the tests of
 //! the command line.
 
-use std::fs;
+use std::{fs, future::ready};
 
 use serde_json::json;
+use youyou::ToolOutput;
 use youyou_tests::{
-    Server, World, example, repository,
+    Server, World,
+    agent::{CodeTool, Model, Setup},
+    example, repository,
     session::{error_of, text_of},
 };
 
@@ -66,6 +69,28 @@ async fn every_example_works_in_a_project() {
     let recipe = fs::read_to_string(repository().join("examples/tools/grep-files/data/recipe.txt")).expect("readable");
     assert_eq!(texts[4].trim_end(), format!("HTTP 200\n\n{recipe}").trim_end());
     assert_eq!(server.asked(), ["/recipe.txt"]);
+}
+
+/// Y3.4-1, Y4.5-1, D-62: the example skill finds its tools, goes into the user's message with its folder, and is offered
+/// to the model by name only. Every tool that it has the model call is one that it says it needs.
+#[tokio::test]
+async fn the_example_skill_is_handed_to_the_model() {
+    let replies = "replies: [{ when: { user: { is: 'one two three' } }, say: [{ text: Measured. }] }]";
+    let world = World::new("");
+    world.link(repository().join("examples/skills/measure"), "home/skills/measure");
+    let tool = |name| CodeTool::new(name, |_, _| ready(Ok(ToolOutput::text("measured"))));
+    let setup = Setup::of(world, Model::replay(replies)).tool(tool("word-count")).tool(tool("line-stats"));
+    let (host, chat) = setup.chat().await;
+    assert_eq!(chat.run("/measure one two three").await.text(), "Measured.");
+    let request = &host.model().requests()[0];
+    let heard = host.world.shown(&host.model().heard(1));
+    assert!(heard.starts_with("user: <skill name=\"measure\" dir=\"[world]/home/skills/measure\">"), "{heard}");
+    assert!(heard.contains("`./form.md`") && heard.ends_with("user: one two three\n"), "{heard}");
+    assert!(host.world.path("home/skills/measure/form.md").is_file());
+    assert!(request.system.contains("/measure") && !request.system.contains("form.md"), "{}", request.system);
+    let skills = chat.session().skills();
+    let (skill, _) = skills.iter().next().expect("the skill is there");
+    assert!(skill.required_tools.iter().all(|tool| skill.prompt.contains(&format!("`{tool}`"))), "{skill:?}");
 }
 
 /// K-63: what the examples were not granted they do not get.

@@ -5,6 +5,7 @@ mod config;
 mod encodings;
 mod fingerprint;
 mod instructions;
+mod kinds;
 mod links;
 mod plugins;
 mod precedence;
