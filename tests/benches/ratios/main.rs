@@ -5,10 +5,12 @@
 //! then. Words on the command line pick groups of rows by their names.
 //!
 //! Read in this order: [`measure`] (pairs, medians), [`report`] (rows, table, machine-readable lines), [`setting`] (tools
-//! on disk, runtimes over them), [`bare`] (what is compared with), then one file for each group of rows.
+//! on disk, runtimes over them), [`speaker`] (a model), [`held`] (what a process holds), [`bare`] (what is compared with), then one file for each group of rows.
 
 mod bare;
 mod component;
+mod conversation;
+mod held;
 mod measure;
 mod memory;
 mod opening;
@@ -17,6 +19,8 @@ mod process;
 mod report;
 mod script;
 mod setting;
+mod speaker;
+mod stream;
 
 use crate::{measure::Pace, report::Report};
 
@@ -26,19 +30,23 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 /// A group of rows: its name on the command line, and what measures it.
 type Group = (&'static str, fn(&mut Report) -> Outcome);
 
-const GROUPS: [Group; 6] = [
+const GROUPS: [Group; 8] = [
     ("component", component::measure),
     ("script", script::measure),
     ("process", process::measure),
     ("opening", opening::measure),
     ("memory", memory::measure),
     ("parallel", parallel::measure),
+    ("stream", stream::measure),
+    ("conversation", conversation::measure),
 ];
 
 fn main() -> Outcome {
     let words: Vec<_> = std::env::args().skip(1).collect();
-    if words.first().is_some_and(|word| word == memory::CHILD) {
-        return memory::child(&words);
+    match words.first().map(String::as_str) {
+        Some(memory::CHILD) => return memory::child(&words),
+        Some(conversation::CHILD) => return conversation::child(&words),
+        Some(_) | None => {}
     }
     // What a test runner would be told, and this is not: `--nocapture`, `--test-threads=1` and the like.
     if words.iter().any(|word| word == "--list") {

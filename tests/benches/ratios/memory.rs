@@ -22,13 +22,14 @@ pub(crate) use linux::{child, measure};
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::{env, fs, process::Command};
+    use std::fs;
 
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::CHILD;
     use crate::{
         Outcome,
+        held::{Held, in_a_process},
         report::Report,
         setting::{self, Setting, call},
     };
@@ -37,13 +38,7 @@ mod linux {
         let setting = Setting::new()?;
         let tools = report.count(1000, 50);
         setting.install_many(0, tools)?;
-        let mut command = Command::new(env::current_exe()?);
-        command.arg(CHILD).arg(setting.home()).arg(setting.workspace()).arg(setting.cache());
-        let output = command.output()?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).trim().into());
-        }
-        let seen: Value = serde_json::from_slice(&output.stdout)?;
+        let seen = in_a_process(CHILD, &[setting.home(), setting.workspace(), setting.cache()])?;
         let figure = |name: &str| seen[name].as_u64().ok_or_else(|| format!("no {name} in {seen}"));
 
         let (before, idle, used) = (figure("code_before")?, figure("code_idle")?, figure("code_used")?);
@@ -85,23 +80,5 @@ mod linux {
         });
         println!("{seen}");
         Ok(())
-    }
-
-    /// What this process holds.
-    struct Held {
-        /// Pieces of memory that may be executed, whoever put them there.
-        code: usize,
-        resident_kib: u64,
-    }
-
-    impl Held {
-        fn now() -> Outcome<Self> {
-            let maps = fs::read_to_string("/proc/self/maps")?;
-            let executable = |line: &&str| line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
-            let status = fs::read_to_string("/proc/self/status")?;
-            let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-            let resident_kib = resident.trim().trim_end_matches("kB").trim_end().parse()?;
-            Ok(Self { code: maps.lines().filter(executable).count(), resident_kib })
-        }
     }
 }

@@ -75,6 +75,24 @@ impl Report {
         self.information(second, shown(measured.second));
     }
 
+    /// So many a second, of which there should be at least `reach`.
+    pub(crate) fn rate(&mut self, what: &str, rates: &mut [f64], reach: f64) {
+        rates.sort_by(f64::total_cmp);
+        let [min, median, max] = [0, rates.len() / 2, rates.len() - 1].map(|place| rates[place]);
+        let millions = [median, min, max].map(|rate| format!("{:.2}", rate / 1e6));
+        let found = format!("{} million ({}–{})", millions[0], millions[1], millions[2]);
+        let met = self.is_serious().then_some(median >= reach);
+        let reach = format!("≥ {:.1} million", reach / 1e6);
+        self.rows.push(Row { what: what.to_owned(), found, ratio: None, reach, met });
+    }
+
+    /// A share that depends on the machine's allocator as well, and is judged only where figures are wanted.
+    pub(crate) fn share(&mut self, what: &str, share: f64, limit: f64) {
+        let met = self.is_serious().then_some(share <= limit);
+        let (found, reach) = (format!("{share:.2}×"), format!("≤ {limit}×"));
+        self.rows.push(Row { what: what.to_owned(), found, ratio: None, reach, met });
+    }
+
     /// Something that holds or does not, whatever the machine.
     pub(crate) fn fact(&mut self, what: &str, found: String, reach: &str, met: bool) {
         let row = Row { what: what.to_owned(), found, ratio: None, reach: reach.to_owned(), met: Some(met) };
