@@ -10,6 +10,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 pub mod agent;
+pub mod api_server;
 pub mod compiled;
 pub mod guests;
 pub mod lifeline;
@@ -24,6 +25,7 @@ pub mod world;
 
 use std::time::Duration;
 
+pub use api_server::{ApiServer, Say};
 pub use compiled::compile_cache;
 pub use guests::{example, guest, repository};
 pub use lifeline::{Lifeline, pipe};

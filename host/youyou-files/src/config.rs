@@ -15,6 +15,7 @@ use crate::{
     findings::{At, Findings},
     front_matter::FrontMatter,
     problem::{Problem, Severity, refused},
+    provider_config::{ProviderConfig, read_providers},
     regular_file,
     yaml::{Node, quoted},
 };
@@ -38,13 +39,15 @@ const KEYS: Keys = Keys {
         "memory_checkpoint_interval",
         "memory_max_items",
         "plugin_configs",
+        "providers",
     ],
     astray: &[
         ("model", "did you mean `default_model`?"),
         ("timeout_ms", "did you mean `tool_timeout_ms`?"),
         ("timeout", "did you mean `tool_timeout_ms`?"),
         ("plugins", "did you mean `plugin_configs`?"),
-        ("api_key", "a model provider is set up by the program that embeds the agent"),
+        ("api_key", "a key belongs to a provider: see `providers`, `api_key_env` and `api_key_file`"),
+        ("provider", "did you mean `providers`?"),
         ("version", "config.yaml has no version"),
         ("<<", "merge keys are not supported: write the keys out"),
     ],
@@ -73,6 +76,8 @@ pub struct Config {
     pub memory_max_items: u32,
     /// A plugin's configuration by its id, in the order of the file. It replaces the plugin's own whole (Y3.5-2).
     pub plugin_configs: Map<String, Value>,
+    /// The model APIs that the host may use (Y3.2).
+    pub providers: Vec<ProviderConfig>,
 }
 
 impl Default for Config {
@@ -88,6 +93,7 @@ impl Default for Config {
             memory_checkpoint_interval: 10,
             memory_max_items: 20,
             plugin_configs: Map::new(),
+            providers: Vec::new(),
         }
     }
 }
@@ -176,6 +182,7 @@ fn read_keys(top: &Section<'_>, findings: &mut Findings<'_>) -> Config {
     let memory_checkpoint_interval = count("memory_checkpoint_interval", "turns");
     let memory_max_items = count("memory_max_items", "memories");
     let plugin_configs = top.get("plugin_configs").and_then(|field| read_plugin_configs(&field, findings));
+    let providers = top.get("providers").map(|field| read_providers(&field, findings)).unwrap_or_default();
     Config {
         default_model,
         tool_timeout: tool_timeout.map_or(defaults.tool_timeout, Duration::from_millis),
@@ -187,6 +194,7 @@ fn read_keys(top: &Section<'_>, findings: &mut Findings<'_>) -> Config {
         memory_checkpoint_interval: memory_checkpoint_interval.unwrap_or(defaults.memory_checkpoint_interval),
         memory_max_items: memory_max_items.unwrap_or(defaults.memory_max_items),
         plugin_configs: plugin_configs.unwrap_or_default(),
+        providers,
     }
 }
 

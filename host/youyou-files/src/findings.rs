@@ -95,6 +95,11 @@ impl<'s> Findings<'s> {
         self.front_matter.position(self.front_matter.yaml_start + offset).0
     }
 
+    /// The line and the column of a place.
+    pub(crate) fn position(&self, at: At<'_>) -> Option<(u32, u32)> {
+        self.find(at).0
+    }
+
     /// Notes something of this severity.
     pub(crate) fn note(&mut self, severity: Severity, at: At<'_>, message: String) -> Noted<'_> {
         if self.problems.len() >= MOST_PROBLEMS {

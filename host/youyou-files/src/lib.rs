@@ -32,6 +32,7 @@ pub mod kind;
 mod parameters;
 pub mod plugin;
 pub mod problem;
+mod provider_config;
 mod regular_file;
 pub mod scan;
 pub mod skill;
@@ -47,7 +48,8 @@ pub use fingerprint::{Listed, ListedPlugin, ProjectContents, project_fingerprint
 pub use instructions::{Instruction, Instructions, load_instructions};
 pub use kind::{FolderKind, folder_kind};
 pub use plugin::{HookDefinition, Instance, PluginDefinition, load_plugin};
-pub use problem::{Loaded, Problem, Severity, definition_invalid};
+pub use problem::{Loaded, Problem, Severity, config_invalid, definition_invalid};
+pub use provider_config::{KeySource, ModelConfig, Placed, ProviderConfig};
 pub use scan::{PluginScan, Roots, SkillEntry, SkillScan, ToolEntry, ToolScan, scan_plugins, scan_skills, scan_tools};
 pub use skill::{SkillDefinition, load_skill};
 pub use stray::stray_project_files;

@@ -191,6 +191,11 @@ pub fn definition_invalid(problems: &[Problem]) -> Error {
     refused(ErrorCode::DefinitionInvalid, problems)
 }
 
+/// The same for problems of config.yaml: `CONFIG_PARSE_ERROR`.
+pub fn config_invalid(problems: &[Problem]) -> Error {
+    refused(ErrorCode::ConfigParseError, problems)
+}
+
 /// The first error as the message of an error with this code, all problems in `details.problems`.
 pub(crate) fn refused(code: ErrorCode, problems: &[Problem]) -> Error {
     let errors = problems.iter().filter(|problem| problem.is_error()).count();

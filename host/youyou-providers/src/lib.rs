@@ -24,6 +24,7 @@
 
 mod answer;
 mod anthropic;
+mod catalogue;
 mod gemini;
 mod http;
 mod model;
@@ -37,6 +38,7 @@ mod replay;
 mod strict;
 mod wire;
 
+pub use catalogue::{known_model, known_models};
 pub use http::ApiKey;
 pub use model::{Model, Reasoning};
 pub use provider::{HttpProvider, HttpSettings, SettingsError};

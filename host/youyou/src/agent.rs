@@ -18,7 +18,10 @@ use youyou_core::{
 };
 use youyou_files::{Config, Instruction, Problem, Roots, Severity};
 
-use crate::assemble::{Assembled, Backends, assemble, skipped};
+use crate::{
+    assemble::{Assembled, Backends, assemble, skipped},
+    providers,
+};
 
 /// Collects what an agent is made of.
 ///
@@ -47,6 +50,15 @@ pub struct AgentBuilder {
     components: Option<ComponentHost>,
     base_instructions: Option<String>,
     missing_tools: MissingTools,
+    of_config: OfConfig,
+}
+
+/// What becomes of the providers that config.yaml names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum OfConfig {
+    #[default]
+    LeftOut,
+    Registered,
 }
 
 /// Starts an agent.
@@ -73,6 +85,13 @@ impl AgentBuilder {
     #[must_use]
     pub fn provider(mut self, provider: impl ModelProvider + 'static) -> Self {
         self.providers.push(Arc::new(provider));
+        self
+    }
+
+    /// Registers the providers that config.yaml names too, behind those registered in code.
+    #[must_use]
+    pub fn configured_providers(mut self) -> Self {
+        self.of_config = OfConfig::Registered;
         self
     }
 
@@ -143,6 +162,12 @@ impl AgentBuilder {
         let roots = self.roots()?;
         let (config, problems) = youyou_files::load_config(&roots.home)?;
         warn(&problems);
+        let mut providers = self.providers;
+        if self.of_config == OfConfig::Registered {
+            let configured = providers::make(&config, &roots.home)?;
+            warn(&configured.problems);
+            providers.extend(configured.into_shared());
+        }
         let components = match self.components {
             Some(host) => host,
             None => ComponentHost::new(HostConfig::default())?,
@@ -150,7 +175,7 @@ impl AgentBuilder {
         let workspace: Arc<Path> = roots.workspace.clone().into();
         let cwd = workspace.clone();
         let parts = AgentParts {
-            providers: self.providers,
+            providers,
             plugins: self.plugins,
             session_storage: self.session_storage,
             attachments: Some(Arc::new(Attachments(youyou_files::AttachmentReader::new(

@@ -95,7 +95,10 @@ fn kept<T>(loaded: Loaded<T>, into: &mut Vec<T>) -> Vec<Problem> {
 /// What is wrong with the configuration and the instructions, and with files that look like them and are not read.
 pub fn check_settings(home: &Path, workspace: &Path) -> Vec<Problem> {
     let roots = Roots { home: home.to_owned(), workspace: workspace.to_owned() };
-    let mut problems = youyou_files::check_config(home);
+    let mut problems = match youyou_files::load_config(home) {
+        Ok((config, problems)) => [problems, crate::providers::check(&config, home)].concat(),
+        Err(_) => youyou_files::check_config(home),
+    };
     problems.extend(youyou_files::load_instructions(&roots).1);
     problems.extend(youyou_files::stray_project_files(&roots));
     problems

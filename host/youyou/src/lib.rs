@@ -23,11 +23,13 @@ mod agent;
 mod assemble;
 mod check;
 mod listing;
+mod providers;
 mod runtime;
 
 pub use agent::{AgentBuilder, agent};
 pub use check::{Checked, check_all, check_folders, check_settings};
 pub use listing::{SkillListing, ToolListing, list_skills};
+pub use providers::{ConfiguredModel, ConfiguredProviders, configured_providers};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use youyou_api::*;
 pub use youyou_component::{Cache, CacheInfo, ComponentHost, Grants, HostConfig, Inspection, inspect};
@@ -45,4 +47,7 @@ pub use youyou_files::{
     Backend, ComponentBackend, Problem, ProjectContents, Roots, Severity, ToolDefinition, TrustStore,
     definition_invalid, load_tool, project_fingerprint,
 };
-pub use youyou_providers::{Recorder, ReplayProvider, Reply, Script, ScriptError, Step, When, check_request};
+pub use youyou_providers::{
+    Api, ApiKey, HttpProvider, HttpSettings, Model, Reasoning, Recorder, ReplayProvider, Reply, Script, ScriptError,
+    SettingsError, Step, When, check_request, known_model, known_models,
+};

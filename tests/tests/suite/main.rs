@@ -9,5 +9,6 @@ mod files;
 mod grants;
 mod keeping;
 mod precedence;
+mod providers;
 mod scripts;
 mod twins;

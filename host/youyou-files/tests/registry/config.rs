@@ -64,6 +64,7 @@ plugin_configs:
         memory_checkpoint_interval: 3,
         memory_max_items: 4,
         plugin_configs: plugin_configs.as_object().expect("a mapping").clone(),
+        providers: Vec::new(),
     };
     assert_eq!(fine(full), expected);
     // K-40's kind.
@@ -101,7 +102,7 @@ fn an_unknown_key_is_warned_of() {
     warning: config.yaml:1:1: "default_modle" is not a key of config.yaml (did you mean `default_model`?)
     warning: config.yaml:2:1: "max_tool_calls" is not a key of config.yaml (did you mean `max_tool_calls_per_turn`?)
     warning: config.yaml:3:1: "model" is not a key of config.yaml (did you mean `default_model`?)
-    warning: config.yaml:4:1: "colour" is not a key of config.yaml (allowed keys: default_model, tool_timeout_ms, compact_threshold, compact_model, compact_prompt, max_tool_calls_per_turn, memory_model, memory_checkpoint_interval, memory_max_items, plugin_configs)
+    warning: config.yaml:4:1: "colour" is not a key of config.yaml (allowed keys: default_model, tool_timeout_ms, compact_threshold, compact_model, compact_prompt, max_tool_calls_per_turn, memory_model, memory_checkpoint_interval, memory_max_items, plugin_configs, providers)
     "#);
 }
 

@@ -10,6 +10,7 @@ mod links;
 mod plugins;
 mod precedence;
 mod properties;
+mod providers;
 mod refusals;
 mod skills;
 mod strays;

@@ -118,8 +118,9 @@ impl Client {
         if status.is_redirection() {
             let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("nowhere");
             let message = format!(
-                "{} sends on to {to} (status {}), which is not followed; set `base_url` to where the API is",
+                "{} sends on to {} (status {}), which is not followed; set `base_url` to where the API is",
                 self.server(),
+                complaint::excerpt(to),
                 status.as_u16()
             );
             return ProviderError::new(ProviderErrorKind::InvalidRequest, message);

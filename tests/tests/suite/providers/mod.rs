@@ -1,0 +1,3 @@
+//! Model APIs over HTTP, from the agent's side.
+
+mod conversation;
