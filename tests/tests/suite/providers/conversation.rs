@@ -53,7 +53,35 @@ async fn converse(api: Api) -> (String, Value) {
 #[tokio::test]
 async fn one_conversation_has_one_transcript_over_every_api() {
     let (chat, sent) = converse(Api::OpenAiChat).await;
-    insta::assert_snapshot!(chat, @"");
+    insta::assert_snapshot!(chat, @r#"
+    step 1
+    reasoning "The "
+    reasoning "user "
+    reasoning "wants "
+    reasoning "two "
+    reasoning "things."
+    text "Grüße, "
+    text "I "
+    text "look."
+    step 1 ends: 11 tokens read, 7 written
+    call-1 read starts with {"path":"größe.txt"}
+    call-2 count starts with {"n":2}
+    call-1 read succeeds: 200 g
+    call-2 count succeeds: 2
+    step 2
+    text "Both "
+    text "are "
+    text "done."
+    step 2 ends: 11 tokens read, 7 written
+    turn completed
+    --
+    step 1
+    text "You "
+    text "are "
+    text "welcome."
+    step 1 ends: 11 tokens read, 7 written
+    turn completed
+    "#);
     assert!(sent.to_string().contains(PIXEL));
     for api in [Api::OpenAiResponses, Api::Anthropic, Api::Gemini] {
         let (transcript, sent) = converse(api).await;
