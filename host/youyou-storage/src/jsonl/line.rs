@@ -144,6 +144,27 @@ mod tests {
         assert_eq!(written(&record), "{\"seq\":3,\"at\":7,\"type\":\"system_message\",\"payload\":{\"text\":\"a\"}}\n");
     }
 
+    /// The example in docs/sessions.md is what is written, to the byte.
+    #[test]
+    fn the_example_of_the_page_is_true() {
+        let page = include_str!("../../../../docs/sessions.md");
+        let example = page.split_once("```jsonl\n").and_then(|(_, rest)| rest.split_once("```")).expect("an example").0;
+        let (mut again, mut records) = (Vec::new(), 0);
+        for line in example.lines() {
+            match read(line.as_bytes()).unwrap_or_else(|reason| panic!("{line}: {reason}")) {
+                Line::Start(start) => write_start(&start, &mut again).expect("it serialises"),
+                Line::Record { seq, at, event } => {
+                    assert!(!matches!(event, SessionEvent::Opaque(_)), "{line}");
+                    records += 1;
+                    let record = SessionRecord { seq: seq.expect("a number"), at, event };
+                    write_record(&record, &mut again).expect("it serialises");
+                }
+            }
+        }
+        assert_eq!(records, 5);
+        assert_eq!(String::from_utf8(again).expect("UTF-8"), example);
+    }
+
     proptest! {
         /// A record is one line whatever it holds, and reads back.
         #[test]
