@@ -1,9 +1,11 @@
-//! The attribute macros of `youyou-guest`: [`macro@tool`] and [`macro@args`].
+//! The attribute macros of `youyou-guest`: [`macro@tool`], [`macro@hook`] and [`macro@args`].
 //!
 //! They only rewrite tokens. What the generated code calls (decoding, the fake host, the component's export) lives in
-//! `youyou-guest`, which also documents both attributes; this crate is not for use by itself.
+//! `youyou-guest`, which also documents the attributes; this crate is not for use by itself.
 
 mod args;
+mod hook;
+mod problems;
 mod tool;
 
 use proc_macro::TokenStream;
@@ -13,6 +15,13 @@ use proc_macro::TokenStream;
 pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let item = proc_macro2::TokenStream::from(item);
     finish(tool::expand(attribute.into(), item.clone()), item)
+}
+
+/// Makes a function the handler of an event.
+#[proc_macro_attribute]
+pub fn hook(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let item = proc_macro2::TokenStream::from(item);
+    finish(hook::expand(attribute.into(), item.clone()), item)
 }
 
 /// Makes a struct or an enum readable as a tool's arguments.

@@ -5,7 +5,9 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Error, Expr, FnArg, ItemFn, Lit, Meta, PatType, ReturnType, Safety, Signature, Type, spanned::Spanned as _};
+use syn::{Expr, FnArg, ItemFn, Lit, Meta, PatType, ReturnType, Signature, Type, spanned::Spanned as _};
+
+use crate::problems::{Problems, check_qualifiers, function};
 
 const SHAPE: &str = "`fn name(args: Args) -> Result<String, ToolError>`";
 
@@ -20,8 +22,8 @@ const NOT_A_STRUCT: &[&str] = &[
 /// # Errors
 /// Everything that is wrong with the signature, all at once, each at its own place.
 pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
-    let function: ItemFn = syn::parse2(item.clone()).map_err(|error| not_a_function(&item, error))?;
-    let mut problems = Problems(None);
+    let function: ItemFn = function(item, "tool", SHAPE)?;
+    let mut problems = Problems::default();
     if !attribute.is_empty() {
         problems.add(
             attribute,
@@ -29,58 +31,11 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> syn::Result<T
              the model is the text of its index.md",
         );
     }
-    check_qualifiers(&function.sig, &mut problems);
+    check_qualifiers(&function.sig, "a tool", SHAPE, &mut problems);
     check_parameters(&function.sig, &mut problems);
     check_return(&function.sig, &mut problems);
     problems.into_result()?;
     Ok(generate(&function))
-}
-
-/// Collects errors, so that an author sees all of them in one compile.
-struct Problems(Option<Error>);
-
-impl Problems {
-    fn add(&mut self, at: impl ToTokens, message: impl AsRef<str>) {
-        let error = Error::new_spanned(at, message.as_ref());
-        match &mut self.0 {
-            Some(first) => first.combine(error),
-            None => self.0 = Some(error),
-        }
-    }
-
-    fn into_result(self) -> syn::Result<()> {
-        self.0.map_or(Ok(()), Err)
-    }
-}
-
-fn not_a_function(item: &TokenStream, error: Error) -> Error {
-    match syn::parse2::<syn::Item>(item.clone()) {
-        Ok(syn::Item::Fn(_)) | Err(_) => error,
-        Ok(other) => Error::new_spanned(other, format!("`#[tool]` goes on a function: {SHAPE}")),
-    }
-}
-
-fn check_qualifiers(signature: &Signature, problems: &mut Problems) {
-    if let Some(token) = &signature.asyncness {
-        problems.add(token, "a tool answers before it returns: remove `async`, and block on what it awaits");
-    }
-    if let Safety::Unsafe(token) = &signature.safety {
-        problems.add(token, "the host can call a tool at any time: remove `unsafe` from the function");
-    }
-    if let Some(abi) = &signature.abi {
-        problems.add(abi, "`#[tool]` writes the exported function itself: remove `extern`");
-    }
-    if !signature.generics.params.is_empty() {
-        problems.add(
-            &signature.generics.params,
-            "the host calls a tool with one JSON document, so it cannot be generic: write the concrete types",
-        );
-    } else if let Some(clause) = &signature.generics.where_clause {
-        problems.add(clause, "a tool cannot be generic: remove the `where` clause");
-    }
-    if let Some(variadic) = &signature.variadic {
-        problems.add(variadic, format!("a tool takes its arguments as one value: {SHAPE}"));
-    }
 }
 
 fn check_parameters(signature: &Signature, problems: &mut Problems) {

@@ -7,6 +7,8 @@ use std::fmt;
 
 use crate::{log::Level, panic::PanicReport};
 
+pub mod hook;
+
 pub mod tool {
     //! The world of a tool.
 

@@ -146,13 +146,13 @@ fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// Why there is no answer: the arguments did not fit what the code reads.
+/// Why there is no answer: the arguments did not fit what the code reads, or a handler of a plugin failed.
 ///
-/// The host checks arguments against the `index.md` before it calls, so this means that the `index.md` and the code
+/// The host checks a tool's arguments against the `index.md` before it calls, so this means that the `index.md` and the code
 /// disagree; [`assert_index_md`](crate::testing) keeps them in step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestError {
-    /// A stable name for programs: `INVALID_ARGUMENTS`.
+    /// A stable name for programs: `INVALID_ARGUMENTS`, or the name of a [`HookError`](crate::plugin::HookError).
     pub code: String,
     /// For a person: what was expected, what was found, where.
     pub message: String,

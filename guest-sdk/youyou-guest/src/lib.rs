@@ -1,4 +1,5 @@
-//! For authors of YouYou tools: a plain Rust function becomes a WebAssembly component that the runtime can call.
+//! For authors of YouYou tools and plugins: a plain Rust function becomes a WebAssembly component that the runtime can
+//! call.
 //!
 //! ```
 //! use youyou_guest::{args, tool};
@@ -28,8 +29,8 @@
 //! uses `std::fs`, `std::env` and so on, and gets what its `index.md` was granted.
 //!
 //! Read in this order: [`tool`](macro@tool) and [`args`](macro@args) (the two attributes), [`ToolInput`] and
-//! [`ToolOutput`] (the documents of a call), [`ToolError`] (how a tool fails), [`log`] (lines for the host's log),
-//! [`testing`] (the tool without a host).
+//! [`ToolOutput`] (the documents of a call), [`ToolError`] (how a tool fails), [`hook`](macro@hook) and [`plugin`] (the
+//! same for plugins), [`log`] (lines for the host's log), [`testing`] (a tool or a handler without a host).
 
 // The macros write this crate's name into what they make; its own tests use them too.
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub mod log;
 mod panic;
 #[cfg(not(target_arch = "wasm32"))]
 mod parameters;
+pub mod plugin;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 
@@ -120,6 +122,46 @@ pub use youyou_guest_macros::args;
 /// Beside the function it makes `youyou_tool_spec()`, a [`ToolSpec`], natively only.
 pub use youyou_guest_macros::tool;
 
+/// Makes a function the handler of an event. There is one for each event in a crate; together they are the plugin.
+///
+/// The function takes the payload, whose type names the event, and answers with a [`HookOutcome`](plugin::HookOutcome) of
+/// it, with nothing, or with a `Result` of one of these:
+///
+/// ```
+/// use youyou_guest::{hook, plugin::{AfterToolUse, HookOutcome, TurnEnd}};
+///
+/// /// Hides a key from the model.
+/// #[hook]
+/// fn hide(payload: AfterToolUse) -> HookOutcome<AfterToolUse> {
+///     HookOutcome::continue_with().output(payload.output.replace("s3cr3t", "…"))
+/// }
+///
+/// #[hook]
+/// fn note(payload: TurnEnd) -> Result<(), std::io::Error> {
+///     std::fs::write("last.txt", payload.assistant_output)
+/// }
+/// # fn main() {
+/// # use youyou_guest::{json, testing};
+/// # let payload = AfterToolUse { output: "key s3cr3t".into(), ..Default::default() };
+/// # assert_eq!(testing::ask(hide, payload).changes(), json!({"output": "key …"}));
+/// # }
+/// ```
+///
+/// A component exports the handlers of these events and no others, and its `index.md` lists the same under `hooks`. Two
+/// handlers of one event do not compile:
+///
+/// ```compile_fail,E0428
+/// use youyou_guest::{hook, plugin::TurnEnd};
+///
+/// #[hook]
+/// fn one(_: TurnEnd) {}
+///
+/// #[hook]
+/// fn two(_: TurnEnd) {}
+/// # fn main() {}
+/// ```
+pub use youyou_guest_macros::hook;
+
 /// The tutorial's code compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
@@ -128,11 +170,17 @@ struct Readme;
 /// What the macros' output calls. Not for use by hand, and free to change.
 #[doc(hidden)]
 pub mod __private {
-    use crate::{Answer, call::Arguments};
+    use crate::{
+        Answer,
+        call::Arguments,
+        plugin::{Event, HookAnswer},
+    };
 
     #[cfg(target_arch = "wasm32")]
-    pub use crate::component::tool;
+    pub use crate::component::{hook, tool};
 
     pub const fn check_arguments<A: Arguments>() {}
     pub const fn check_answer<R: Answer>() {}
+    pub const fn check_event<E: Event>() {}
+    pub const fn check_outcome<E: Event, R: HookAnswer<E>>() {}
 }

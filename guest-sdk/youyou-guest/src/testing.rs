@@ -1,4 +1,4 @@
-//! A tool without a host: call it with JSON, read its answer and its log, compare it with its `index.md`.
+//! A tool or a plugin without a host: call it, read its answer and its log, compare it with its `index.md`.
 //!
 //! ```
 //! use youyou_guest::{ToolError, args, json, log, testing};
@@ -26,6 +26,10 @@
 //!
 //! The arguments go the way that they go in the component, as JSON text. Only the limits and grants of the host are
 //! missing: natively the tool may do what the test may do. This module is not there when a component is built.
+//!
+//! A plugin's handler is asked with [`ask`].
+
+mod plugin;
 
 use std::{cell::RefCell, fmt, io, path::Path};
 
@@ -38,6 +42,8 @@ use crate::{
     index_md::ToolSpec,
     log::Level,
 };
+
+pub use plugin::{HookRun, ask};
 
 /// Calls the tool with these arguments: JSON text, or a value from [`json!`](crate::json).
 pub fn call<S, H: Handler<S>>(tool: H, arguments: impl fmt::Display) -> ToolAnswer {
@@ -106,8 +112,12 @@ impl ToolAnswer {
 
     /// What the tool logged, as lines `level: message`.
     pub fn log_text(&self) -> String {
-        self.log.iter().map(|line| format!("{}: {}\n", line.level, line.message)).collect()
+        log_text(&self.log)
     }
+}
+
+fn log_text(log: &[LogLine]) -> String {
+    log.iter().map(|line| format!("{}: {}\n", line.level, line.message)).collect()
 }
 
 /// One line that the tool logged.
