@@ -2,8 +2,9 @@
 //!
 //! Read in this order: [`agent`] (the models, and the one session that may run), [`session`] (what a host holds),
 //! [`turn`] (the loop: ask, run the tools, ask again), [`context`] (what a conversation holds and what of it is sent),
-//! [`prompt`] and [`skills`] (what else is sent), [`tools`] (the path of a tool call), [`plugins`] and [`hooks`] (who
-//! takes part, and how they are asked), [`events`] (what the host is told).
+//! [`prompt`] and [`skills`] (what else is sent), [`memory`] (what is known from earlier sessions), [`tools`] (the path
+//! of a tool call), [`plugins`] and [`hooks`] (who takes part, and how they are asked), [`events`] (what the host is
+//! told).
 //!
 //! The core knows neither scripts nor components: a tool is a [`ToolHandler`](youyou_api::ToolHandler), a hook a
 //! [`HookHandler`](youyou_api::HookHandler). It opens no file, starts no process and speaks to no network.
@@ -14,6 +15,7 @@ pub mod context;
 pub mod events;
 pub mod hooks;
 mod journal;
+pub mod memory;
 mod panic;
 pub mod plugins;
 pub mod prompt;

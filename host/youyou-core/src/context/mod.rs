@@ -9,7 +9,7 @@ pub mod estimate;
 pub mod history;
 pub mod normal;
 pub mod projection;
-mod shorten;
+pub(crate) mod shorten;
 
 pub(crate) use history::calls;
 pub use history::{AssistantStatus, CallRecord, Entry, History};

@@ -97,7 +97,7 @@ fn result_limit(entry: &Entry) -> Option<usize> {
 }
 
 /// The messages of the user that are never sent, by their places.
-fn withheld(entries: &[Entry]) -> HashSet<usize> {
+pub(crate) fn withheld(entries: &[Entry]) -> HashSet<usize> {
     let mut latest = None;
     let mut withheld = HashSet::new();
     for (place, entry) in entries.iter().enumerate() {

@@ -7,7 +7,7 @@ const NOTICE_BYTES: usize = 64;
 
 /// The text with at most `limit` bytes of its own, and a notice where bytes were left out. A text that the notice
 /// would not make shorter stays whole, so shortening twice is shortening once.
-pub(super) fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
+pub(crate) fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit.saturating_add(NOTICE_BYTES) {
         return Cow::Borrowed(text);
     }

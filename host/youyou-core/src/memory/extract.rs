@@ -1,0 +1,141 @@
+//! One extraction: what is known, what a model makes of it and of a conversation, and what is stored of that.
+
+use std::{
+    collections::HashSet,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use futures_util::{FutureExt, StreamExt};
+use youyou_api::{
+    CancellationToken, ChatEvent, ChatRequest, Error, ErrorCode, Memory, MemoryDraft, MemoryId, MemoryStorage,
+    ModelInfo, ModelProvider, Namespace, ProviderError, ProviderErrorKind, StopReason, Upserted,
+};
+
+use super::{
+    answer::{self, Kept},
+    recall::gather,
+    request::extraction_request,
+    transcript::Transcript,
+};
+
+/// How long an extraction may take that nobody waits for. One at a time runs, so one that hangs would be the last.
+const TIME_LIMIT: Duration = Duration::from_secs(5 * 60);
+
+/// What an answer may weigh, in bytes: several times what is asked for.
+const ANSWER_BYTES: usize = 128 * 1024;
+
+/// Whoever makes memories of conversations.
+pub(super) struct Extractor {
+    pub(super) storage: Arc<dyn MemoryStorage>,
+    pub(super) namespace: Namespace,
+    pub(super) provider: Arc<dyn ModelProvider>,
+    pub(super) model: ModelInfo,
+    /// How many memories that have to do with the conversation the model is told of, beside those it has seen.
+    pub(super) max_known: usize,
+    pub(super) ids: Arc<dyn Fn() -> MemoryId + Send + Sync>,
+    pub(super) source: String,
+    /// Fired when nobody wants memories any more.
+    pub(super) stop: CancellationToken,
+}
+
+impl Extractor {
+    /// Extracts, and says whether it came to its end. What fails is logged; whoever panics fails (Y4.7-4).
+    pub(super) async fn run(&self, transcript: &Transcript, seen: &[MemoryId]) -> bool {
+        let extraction = AssertUnwindSafe(self.extract(transcript, seen)).catch_unwind();
+        let outcome = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return false,
+            outcome = tokio::time::timeout(TIME_LIMIT, extraction) => outcome,
+        };
+        match outcome {
+            Ok(Ok(Ok(stored))) => {
+                tracing::debug!("memories of the conversation are stored: {stored:?}");
+                return true;
+            }
+            Ok(Ok(Err(error))) => tracing::warn!("no memories of the conversation could be stored: {error}"),
+            Ok(Err(panic)) => {
+                let text = crate::panic::text(&*panic);
+                tracing::warn!("no memories of the conversation could be stored; something panicked: {text}");
+            }
+            Err(_) => {
+                tracing::warn!("no memories of the conversation could be stored: it took longer than {TIME_LIMIT:?}");
+            }
+        }
+        false
+    }
+
+    async fn extract(&self, transcript: &Transcript, seen: &[MemoryId]) -> Result<Vec<Upserted>, Error> {
+        let known = self.known(transcript, seen).await?;
+        let request = extraction_request(&self.model, &known, transcript).ok_or_else(|| self.too_small())?;
+        let answer = self.ask(request).await?;
+        let kept = answer::sift(answer::parse(&answer)?, &known);
+        if kept.is_empty() {
+            return Ok(Vec::new());
+        }
+        let drafts = kept.into_iter().map(|kept| self.draft(kept)).collect();
+        self.storage.upsert(drafts, now()).await
+    }
+
+    /// What the model should know of: what has to do with what the user said, and what the conversation began with. That
+    /// is read again, because somebody may have deleted it meanwhile.
+    async fn known(&self, transcript: &Transcript, seen: &[MemoryId]) -> Result<Vec<Memory>, Error> {
+        let words = transcript.words_of_user();
+        let mut known = gather(&*self.storage, &self.namespace, &words, self.max_known).await?;
+        let found: HashSet<_> = known.iter().map(|memory| memory.id.clone()).collect();
+        for id in seen.iter().filter(|id| !found.contains(*id)) {
+            known.extend(self.storage.load(&self.namespace, id).await?);
+        }
+        Ok(known)
+    }
+
+    /// What the model says; its reasoning is not part of it.
+    async fn ask(&self, request: ChatRequest) -> Result<String, ProviderError> {
+        let fail = |message: &str| Err(ProviderError::new(ProviderErrorKind::Other, message));
+        let mut stream = self.provider.chat(request, self.stop.child_token());
+        let mut text = String::new();
+        while let Some(event) = stream.next().await {
+            match event? {
+                ChatEvent::TextDelta { text: piece } => text.push_str(&piece),
+                ChatEvent::Done { stop: StopReason::End | StopReason::MaxTokens, .. } => return Ok(text),
+                ChatEvent::Done { stop: StopReason::Refused, .. } => {
+                    return fail("the provider refused to look for memories");
+                }
+                _ => {}
+            }
+            if text.len() > ANSWER_BYTES {
+                return fail("the model's answer is far longer than a list of memories");
+            }
+            tokio::task::consume_budget().await;
+        }
+        let broke_off = "the model's answer ended without saying that it was complete";
+        Err(ProviderError::new(ProviderErrorKind::Network, broke_off))
+    }
+
+    fn draft(&self, Kept { replaces, content, tags }: Kept) -> MemoryDraft {
+        MemoryDraft {
+            id: replaces.unwrap_or_else(|| (self.ids)()),
+            namespace: self.namespace.clone(),
+            content,
+            source: Some(self.source.clone()),
+            tags,
+        }
+    }
+
+    fn too_small(&self) -> Error {
+        let message = format!(
+            "half of the window of the model {:?}, {} tokens in all, has no room for a conversation beside the \
+             instructions; choose another memory_model",
+            self.model.id.as_str(),
+            self.model.context_window
+        );
+        Error::new(ErrorCode::ProviderError, message).with_kind(ProviderErrorKind::ContextLength.as_str())
+    }
+}
+
+/// In milliseconds since 1970-01-01 UTC.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
