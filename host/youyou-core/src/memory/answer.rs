@@ -191,7 +191,7 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        super::{request::example, tests::memory},
+        super::{fakes::memory, request::example},
         *,
     };
 

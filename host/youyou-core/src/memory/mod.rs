@@ -11,6 +11,8 @@
 
 mod answer;
 mod extract;
+#[cfg(test)]
+mod fakes;
 mod manager;
 mod recall;
 mod request;

@@ -94,7 +94,7 @@ pub(super) fn one_line(text: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::tests::memory, *};
+    use super::{super::fakes::memory, *};
 
     /// Y4.7-1: one line each, with the id.
     #[test]
@@ -116,7 +116,7 @@ mod tests {
     proptest! {
         /// Bounded whatever is stored, and the most relevant come first.
         #[test]
-        fn a_section_is_bounded(contents in prop::collection::vec("(\\PC|\n|字){0,40}", 1..30), times in 1_usize..200) {
+        fn a_section_is_bounded(contents in prop::collection::vec("(\\PC|\n|字){0,40}", 1..15), times in 1_usize..60) {
             let memories: Vec<_> = contents
                 .iter()
                 .enumerate()

@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        super::tests::{memory, model, said, user},
+        super::fakes::{memory, model, said, user},
         *,
     };
 

@@ -145,7 +145,7 @@ mod tests {
     use youyou_api::{FilePart, Skill};
 
     use super::{
-        super::tests::{result, said, said_with, user, withheld as withhold},
+        super::fakes::{result, said, said_with, user, withheld as withhold},
         *,
     };
 
