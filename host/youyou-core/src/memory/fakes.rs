@@ -16,10 +16,13 @@ use youyou_api::{
 
 use crate::context::{AssistantStatus, Entry};
 
+/// Whose the memories of these tests are.
+pub(super) const WORKSPACE: &str = "/work";
+
 pub(super) fn memory(id: &str, content: &str) -> Memory {
     Memory {
         id: MemoryId::new(id),
-        namespace: Namespace::global(),
+        namespace: Namespace::stored(WORKSPACE),
         content: content.to_owned(),
         source: None,
         tags: Vec::new(),
@@ -122,25 +125,30 @@ impl Store {
     }
 }
 
+fn of<'a>(memories: &'a [Memory], namespace: &'a Namespace) -> impl DoubleEndedIterator<Item = &'a Memory> {
+    memories.iter().filter(move |memory| memory.namespace == *namespace)
+}
+
 impl MemoryStorage for Store {
-    fn load<'a>(&'a self, _: &'a Namespace, id: &'a MemoryId) -> BoxFuture<'a, Result<Option<Memory>, Error>> {
-        self.answer(|memories| memories.iter().find(|memory| memory.id == *id).cloned())
+    fn load<'a>(&'a self, namespace: &'a Namespace, id: &'a MemoryId) -> BoxFuture<'a, Result<Option<Memory>, Error>> {
+        self.answer(|memories| of(memories, namespace).find(|memory| memory.id == *id).cloned())
     }
 
     fn list<'a>(
         &'a self,
-        _: &'a Namespace,
+        namespace: &'a Namespace,
         _: Option<PageCursor>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Page<Memory>, Error>> {
-        self.answer(|memories| Page { items: memories.iter().rev().take(limit).cloned().collect(), next: None })
+        self.answer(|memories| Page { items: of(memories, namespace).rev().take(limit).cloned().collect(), next: None })
     }
 
     fn upsert(&self, drafts: Vec<MemoryDraft>, at: u64) -> BoxFuture<'_, Result<Vec<Upserted>, Error>> {
         self.answer(|memories| {
             let mut outcomes = Vec::new();
             for MemoryDraft { id, namespace, content, source, tags } in drafts {
-                let old = memories.iter().position(|memory| memory.id == id).map(|place| memories.remove(place));
+                let same = |memory: &Memory| memory.namespace == namespace && memory.id == id;
+                let old = memories.iter().position(same).map(|place| memories.remove(place));
                 outcomes.push(if old.is_some() { Upserted::Updated } else { Upserted::Inserted });
                 let created_at = old.map_or(at, |old| old.created_at);
                 memories.push(Memory { id, namespace, content, source, tags, created_at, updated_at: at });
@@ -150,22 +158,24 @@ impl MemoryStorage for Store {
         })
     }
 
-    fn delete<'a>(&'a self, _: &'a Namespace, id: &'a MemoryId) -> BoxFuture<'a, Result<bool, Error>> {
+    fn delete<'a>(&'a self, namespace: &'a Namespace, id: &'a MemoryId) -> BoxFuture<'a, Result<bool, Error>> {
         self.answer(|memories| {
             let before = memories.len();
-            memories.retain(|memory| memory.id != *id);
+            memories.retain(|memory| memory.namespace != *namespace || memory.id != *id);
             memories.len() < before
         })
     }
 
     fn search<'a>(
         &'a self,
-        _: &'a Namespace,
+        namespace: &'a Namespace,
         query: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Memory>, Error>> {
         let related = |memory: &Memory| query.split_whitespace().any(|word| memory.content.contains(word));
-        self.answer(|memories| memories.iter().rev().filter(|memory| related(memory)).take(limit).cloned().collect())
+        self.answer(|memories| {
+            of(memories, namespace).rev().filter(|memory| related(memory)).take(limit).cloned().collect()
+        })
     }
 }
 

@@ -6,11 +6,14 @@ use std::{
 };
 
 use tokio::sync::Notify;
-use youyou_api::{ChatEvent, MemoryId, Namespace, ProviderError, ProviderErrorKind, StopReason};
+use youyou_api::{ChatEvent, Memory, MemoryId, Namespace, ProviderError, ProviderErrorKind, StopReason};
 
 use super::{
     MemoryManager, MemorySettings,
-    fakes::{Mood, Provider, Reply, Store, done, finds, lock, memory, model, result, said, says, text, user, withheld},
+    fakes::{
+        Mood, Provider, Reply, Store, WORKSPACE, done, finds, lock, memory, model, result, said, says, text, user,
+        withheld,
+    },
 };
 
 fn manager_with(store: &Arc<Store>, provider: &Arc<Provider>, settings: MemorySettings, window: u64) -> MemoryManager {
@@ -22,7 +25,7 @@ fn manager_with(store: &Arc<Store>, provider: &Arc<Provider>, settings: MemorySe
     };
     MemoryManager::new(
         store.clone(),
-        Namespace::stored("/work"),
+        Namespace::stored(WORKSPACE),
         provider.clone(),
         model(window),
         settings,
@@ -35,11 +38,13 @@ fn manager(store: &Arc<Store>, provider: &Arc<Provider>) -> MemoryManager {
     manager_with(store, provider, MemorySettings { checkpoint_interval: 2, ..MemorySettings::default() }, 100_000)
 }
 
-/// Y4.7-1, D-66: relevance first, then what is fresh, nothing twice; the first text decides for the whole session.
+/// Y4.7-1, Y4.7-3, D-66: of this workspace alone; relevance first, then what is fresh, nothing twice; the first text decides for the whole session.
 #[tokio::test]
 async fn a_session_recalls_what_has_to_do_with_its_first_message() {
     let store =
         Store::new([memory("m-1", "tabs win"), memory("m-2", "Oslo"), memory("m-3", "tea"), memory("m-4", "cat")]);
+    let elsewhere = Memory { namespace: Namespace::global(), ..memory("m-5", "tabs elsewhere") };
+    lock(&store.memories).push(elsewhere);
     let settings = MemorySettings { max_items: 3, ..MemorySettings::default() };
     let manager = manager_with(&store, &Provider::new([]), settings, 100_000);
     let section = manager.recall("spaces or tabs ?").await.expect("memories");
@@ -76,7 +81,7 @@ async fn the_end_of_a_session_stores_what_is_worth_it() {
     let stored: Vec<_> = memories.iter().map(|memory| (memory.id.as_str(), memory.content.as_str())).collect();
     assert_eq!(stored, [("m-1", "Lives in Bergen."), ("new-1", "Uses tabs.")]);
     for memory in &memories {
-        assert_eq!((memory.namespace.as_str(), memory.source.as_deref()), ("/work", Some("session-1")));
+        assert_eq!((memory.namespace.as_str(), memory.source.as_deref()), (WORKSPACE, Some("session-1")));
         assert!(memory.updated_at > 0 && memory.tags == ["t"]);
     }
 }
@@ -162,6 +167,27 @@ async fn a_storage_that_fails_does_not_block_the_end() {
         store.is(Mood::Well);
         assert_eq!((provider.count(), store.contents()), (0, Vec::new()), "{mood:?}");
     }
+}
+
+/// Y4.7-4: what the model found but the storage refused is looked for again.
+#[tokio::test]
+async fn a_failed_upsert_is_a_failed_extraction() {
+    let store = Store::new([]);
+    let gate = Arc::new(Notify::new());
+    let answer = finds(&[(None, "Uses tabs.")]);
+    let provider = Provider::new([Reply::Late(gate.clone(), answer.clone()), says(answer)]);
+    let manager = manager(&store, &provider);
+    let log = [user("tabs please"), said("yes")];
+    manager.turn_ended(&log);
+    manager.turn_ended(&log);
+    provider.asked.notified().await;
+    store.is(Mood::Fails);
+    gate.notify_one();
+    manager.finish(&log).await;
+    assert_eq!((provider.count(), store.contents()), (1, Vec::new()));
+    store.is(Mood::Well);
+    manager.finish(&log).await;
+    assert_eq!((provider.count(), store.contents()), (2, vec!["Uses tabs.".to_owned()]));
 }
 
 /// D-67: a checkpoint whose model failed leaves the conversation to the next one.
