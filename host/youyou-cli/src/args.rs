@@ -51,9 +51,11 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 nothing wrong, 1 at least one error.
     Doctor(Doctor),
+    /// List the models that config.yaml offers, and what keeps one from being asked
+    Models(Models),
     /// Talk to an agent
     ///
-    /// So far a recorded demonstration answers, or a script of your own; models come with a later version.
+    /// The models of config.yaml answer (docs/providers.md); without any, a recorded demonstration does.
     /// Ctrl-C cancels a turn and waits for the tools that run; once more leaves at once.
     ///
     /// Exit status of a single message: 0 the turn completed, 1 it was cancelled, 2 the input was refused, 3 the turn
@@ -75,6 +77,7 @@ impl Command {
             | Self::Inspect(Inspect { json, .. })
             | Self::Cache(Cache { json, .. })
             | Self::Doctor(Doctor { json })
+            | Self::Models(Models { json })
             | Self::Chat(Chat { json, .. })
             | Self::Prompt(Prompt::Show(PromptShow { json })) => *json,
             Self::New(_) => false,
@@ -198,6 +201,9 @@ pub(crate) struct Chat {
     /// Play this script in place of a model
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
+    /// Write what the model says to this new file, a script for --replay; prompts and tool output are left out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
     /// Print one JSON document for each event
     #[arg(long)]
     pub(crate) json: bool,
@@ -212,6 +218,13 @@ pub(crate) enum Prompt {
 #[derive(Debug, Args)]
 pub(crate) struct PromptShow {
     /// Print one JSON document instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Models {
+    /// Print one JSON document instead of a table
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -6,6 +6,7 @@ mod check;
 mod doctor;
 mod inspect;
 mod list;
+mod models;
 mod new;
 mod prompt;
 mod run_tool;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: Cli, terminal: Terminal) -> Result<Exit, Error> {
         Command::New(New::Tool(args)) => new::run(args, &places),
         Command::Cache(args) => cache::run(args),
         Command::Doctor(args) => doctor::run(args, &places),
+        Command::Models(args) => models::run(args, &places),
         Command::Chat(args) => chat::run(args, &places, terminal),
         Command::Prompt(Prompt::Show(args)) => prompt::show(args, &places),
     }

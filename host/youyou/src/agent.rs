@@ -88,6 +88,13 @@ impl AgentBuilder {
         self
     }
 
+    /// The same of a provider that others hold too.
+    #[must_use]
+    pub fn shared_provider(mut self, provider: Arc<dyn ModelProvider>) -> Self {
+        self.providers.push(provider);
+        self
+    }
+
     /// Registers the providers that config.yaml names too, behind those registered in code.
     #[must_use]
     pub fn configured_providers(mut self) -> Self {

@@ -20,6 +20,8 @@ pub struct ConfiguredProviders {
     pub providers: Vec<HttpProvider>,
     /// All their models, in the order of the file.
     pub models: Vec<ConfiguredModel>,
+    /// The model of a session that names none (D-44).
+    pub default_model: Option<String>,
     /// What is to say beside that.
     pub problems: Vec<Problem>,
 }
@@ -65,7 +67,7 @@ pub(crate) fn make(config: &Config, home: &Path) -> Result<ConfiguredProviders, 
     if configured.problems.iter().any(Problem::is_error) {
         return Err(youyou_files::config_invalid(&configured.problems));
     }
-    Ok(configured)
+    Ok(ConfiguredProviders { default_model: config.default_model.clone(), ..configured })
 }
 
 /// What is to say about the providers of a configuration.
@@ -80,7 +82,12 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn read(&self, providers: &[ProviderConfig]) -> ConfiguredProviders {
-        let mut configured = ConfiguredProviders { providers: Vec::new(), models: Vec::new(), problems: Vec::new() };
+        let mut configured = ConfiguredProviders {
+            providers: Vec::new(),
+            models: Vec::new(),
+            default_model: None,
+            problems: Vec::new(),
+        };
         for provider in providers {
             match self.settings(provider, &mut configured.problems) {
                 Some(settings) => self.add(provider, settings, &mut configured),
@@ -333,6 +340,19 @@ mod tests {
             ("openai-chat", true, false, Reasoning::Effort)
         );
         assert!(configured.models.iter().filter(|model| model.provider == "g").count() >= 3);
+    }
+
+    /// Every configuration of the page can be used as it stands.
+    #[test]
+    fn each_configuration_of_the_page_can_be_used() {
+        let page = include_str!("../../../docs/providers.md");
+        let blocks: Vec<_> =
+            page.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("yaml\n")).collect();
+        assert!(blocks.len() >= 8, "{}", blocks.len());
+        for block in blocks {
+            let (configured, said) = read(block);
+            assert!(!configured.models.is_empty() && !said.contains("error"), "{block}: {said}");
+        }
     }
 
     /// D-43: each with its line and column.

@@ -1,6 +1,7 @@
 //! `youyou chat`: a conversation in the terminal.
 
 mod input;
+mod model;
 mod running;
 mod show;
 mod trust;
@@ -11,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use youyou::{Agent, Error, ErrorCode, ModelId, ReplayProvider, Script, Session, SessionOptions};
+use youyou::{Agent, Error, ErrorCode, ModelId, Session, SessionOptions};
 
 use self::{
     input::{Input, Typed},
@@ -91,11 +92,8 @@ fn one_shot(args: &Chat) -> Result<Option<String>, Error> {
 }
 
 async fn build(args: &Chat, places: &Places) -> Result<Agent, Error> {
-    let provider = match &args.replay {
-        Some(path) => ReplayProvider::new(Script::load(path)?),
-        None => ReplayProvider::demo(),
-    };
-    youyou::agent().home(&places.home).workspace(&places.workspace).provider(provider).lenient().build().await
+    let builder = youyou::agent().home(&places.home).workspace(&places.workspace).lenient();
+    model::register(builder, args, places)?.build().await
 }
 
 /// A session, and what its terminal has to do with it.

@@ -11,7 +11,11 @@ pub(crate) fn show(args: PromptShow, places: &Places) -> Result<Exit, Error> {
         .build()
         .map_err(|error| Error::new(ErrorCode::InvalidInput, format!("cannot start the async runtime: {error}")))?;
     let prompt = executor.block_on(async {
-        let agent = youyou::agent().home(&places.home).workspace(&places.workspace).provider(ReplayProvider::demo());
+        let agent = youyou::agent().home(&places.home).workspace(&places.workspace);
+        let agent = match youyou::configured_providers(&places.home)?.is_empty() {
+            true => agent.provider(ReplayProvider::demo()),
+            false => agent.configured_providers(),
+        };
         agent.lenient().build().await?.prompt(&SessionOptions::default())
     })?;
     if args.json {

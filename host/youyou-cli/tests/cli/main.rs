@@ -10,6 +10,7 @@ mod doctor;
 mod ending;
 mod inspect;
 mod listing;
+mod models;
 mod new;
 mod pages;
 mod prompt;
