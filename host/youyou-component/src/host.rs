@@ -31,7 +31,7 @@ pub enum Allocation {
     /// Ahead of need, for servers that run many calls at once: cheaper per call, but past `calls` at a time a call waits
     /// for its turn.
     Pooling {
-        /// Calls at one time.
+        /// Calls at one time. An instance that a plugin keeps for a session counts as one for as long as it lives.
         calls: u32,
         /// What one memory may grow to, in bytes; a tool's `memory_mb` cannot exceed it.
         memory_bytes: u64,
