@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: measures the ratios of tests/benches and writes them into docs/performance.md.
+//! `cargo xtask bench`: measures the ratios of the benches and writes them into docs/performance.md.
 //!
 //! What the page says outside of the generated part is written by hand.
 
@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::{command::Run, guests, workspace::Workspace};
 
+/// The packages that are measured, and the bench of each.
+const BENCHES: [(&str, &str); 2] = [("youyou-tests", "ratios"), ("youyou-storage", "sessions")];
+
 const PAGE: &str = "docs/performance.md";
 const BEGIN: &str = "<!-- Written by `cargo xtask bench`; whatever is changed below is lost. -->";
 const END: &str = "<!-- Below here the page is written by hand again. -->";
@@ -16,26 +19,20 @@ const END: &str = "<!-- Below here the page is written by hand again. -->";
 /// What the bench puts before each line that is meant for this program.
 const ROW: &str = "row: ";
 
-/// Builds the guests, runs the bench in release and replaces the generated part of the page.
+/// Builds the guests, runs the benches in release and replaces the generated part of the page.
 ///
 /// # Errors
-/// When something does not build, the bench fails, or the page lacks its two marks.
+/// When something does not build, a bench fails, or the page lacks its two marks.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let page = workspace.root().join(PAGE);
     let text = fs::read_to_string(&page).with_context(|| format!("cannot read {PAGE}"))?;
     let (above, below) = around(&text)?;
     guests::run(workspace)?;
 
-    let mut bench = workspace.cargo();
-    bench.args(["bench", "--package", "youyou-tests", "--bench", "ratios"]).stderr(Stdio::inherit());
-    println!("$ {}", bench.line());
-    let output = bench.output().context("cannot start cargo")?;
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    print!("{stdout}");
-    if !output.status.success() {
-        bail!("the bench failed; what it said stands above");
+    let mut rows = Vec::new();
+    for (package, bench) in BENCHES {
+        rows.extend(measured(workspace, package, bench)?);
     }
-    let rows = rows(&stdout)?;
     fs::write(&page, format!("{above}{}{below}", generated(&rows, &machine())))
         .with_context(|| format!("cannot write {PAGE}"))?;
     let missed = rows.iter().filter(|row| row.met == Some(false)).count();
@@ -44,6 +41,20 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         rows.iter().filter(|r| r.met.is_some()).count()
     );
     Ok(())
+}
+
+/// Runs one bench in release, and returns its rows.
+fn measured(workspace: &Workspace, package: &str, bench: &str) -> Result<Vec<Row>> {
+    let mut run = workspace.cargo();
+    run.args(["bench", "--package", package, "--bench", bench]).stderr(Stdio::inherit());
+    println!("$ {}", run.line());
+    let output = run.output().context("cannot start cargo")?;
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    print!("{stdout}");
+    if !output.status.success() {
+        bail!("the bench failed; what it said stands above");
+    }
+    rows(&stdout)
 }
 
 /// One row, as the bench tells it.

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use rusqlite::{Connection, TransactionBehavior};
 use youyou_api::{Error, ErrorCode};
 
-use crate::error::sql;
+use crate::error::{io, sql};
 
 /// How long a statement waits for another process that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -16,6 +16,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// # Errors
 /// `STORAGE_ERROR`, also when a newer version has been here.
 pub(crate) fn open(path: &Path, steps: &[&str]) -> Result<Connection, Error> {
+    make_private(path).map_err(|error| io("make", path, error))?;
     let connection = Connection::open(path).map_err(|error| sql("open the database", path, error))?;
     migrate(connection, path, steps)
 }
@@ -24,6 +25,15 @@ pub(crate) fn open(path: &Path, steps: &[&str]) -> Result<Connection, Error> {
 pub(crate) fn in_memory(steps: &[&str]) -> Result<Connection, Error> {
     let path = Path::new(":memory:");
     migrate(Connection::open_in_memory().map_err(|error| sql("make a database", path, error))?, path, steps)
+}
+
+/// Makes the file, if it is missing, so that only its owner may read it; SQLite gives the files beside it the same rights.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }
 
 fn migrate(mut connection: Connection, path: &Path, steps: &[&str]) -> Result<Connection, Error> {

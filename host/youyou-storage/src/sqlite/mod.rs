@@ -7,6 +7,9 @@ mod memories;
 mod sessions;
 mod terms;
 
+#[cfg(test)]
+mod faults;
+
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
