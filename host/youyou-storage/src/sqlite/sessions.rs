@@ -49,7 +49,9 @@ impl SessionStorage for SqliteStore {
         let id = id.clone();
         self.with(move |database| {
             // Asked first, so that one that is not there leaves no lock behind.
-            database.load(&id)?;
+            database
+                .read("read a session", |connection| catalog::get(connection, id.as_str()))?
+                .ok_or_else(|| not_found(&id))?;
             let owner = database.take(&id)?;
             let (stored, next_seq, forked) = database.load(&id)?;
             let session = NewSession {
@@ -81,10 +83,9 @@ impl SessionStorage for SqliteStore {
     fn delete<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(), Error>> {
         let id = id.clone();
         self.with(move |database| {
-            database.ask(|connection, path| {
-                let found = catalog::get(connection, id.as_str());
-                found.map_err(|error| crate::error::sql("read a session", path, error))?.ok_or_else(|| not_found(&id))
-            })?;
+            database
+                .read("read a session", |connection| catalog::get(connection, id.as_str()))?
+                .ok_or_else(|| not_found(&id))?;
             let _owner = database.take(&id)?;
             let removed = database.write("delete a session", Durability::Synced, |transaction| {
                 let records = "DELETE FROM records WHERE session = (SELECT key FROM sessions WHERE id = ?1)";
