@@ -34,6 +34,10 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 the tool succeeded, 1 it reported failure, 2 bad arguments or definition, 3 it could not be run.
     RunTool(RunTool),
+    /// Ask one handler of a plugin exactly as the agent would, and say what its answer leads to
+    ///
+    /// Exit status: 0 all would go on, 1 it aborts or reports failure, 2 bad payload or definition, 3 it could not be run.
+    RunHook(RunHook),
     /// List what is registered, from every level
     List(List),
     /// Check definitions without running anything
@@ -72,6 +76,7 @@ impl Command {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Self::RunTool(RunTool { json, .. })
+            | Self::RunHook(RunHook { json, .. })
             | Self::List(List { json, .. })
             | Self::Check(Check { json, .. })
             | Self::Inspect(Inspect { json, .. })
@@ -102,6 +107,21 @@ pub(crate) struct RunTool {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RunHook {
+    /// A plugin's id, or the path of its folder
+    #[arg(value_name = "ID or DIR")]
+    pub(crate) plugin: String,
+    /// The event: SessionStart, SessionEnd, TurnStart, TurnEnd, BeforeToolUse, AfterToolUse or BeforeCompact
+    pub(crate) event: String,
+    /// Fields of the payload, over a sample of the event: a JSON object, @FILE to read it from a file, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    pub(crate) payload: Option<String>,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct List {
     /// What to list
     #[arg(value_enum, default_values_t = [Kind::Tools])]
@@ -118,6 +138,8 @@ pub(crate) enum Kind {
     Tools,
     /// What the user may call by /name
     Skills,
+    /// What takes part in a session's events
+    Plugins,
 }
 
 #[derive(Debug, Args)]
@@ -132,7 +154,7 @@ pub(crate) struct Check {
 
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
-    /// A tool's folder, or a component file
+    /// A tool's or a plugin's folder, or a component file
     #[arg(value_name = "DIR or .wasm")]
     pub(crate) path: PathBuf,
     /// Print one JSON document instead of lines
@@ -144,6 +166,8 @@ pub(crate) struct Inspect {
 pub(crate) enum New {
     /// A tool: a folder with an index.md and a first version that works
     Tool(NewTool),
+    /// A plugin: a folder with an index.md and a first handler that works
+    Plugin(NewPlugin),
 }
 
 #[derive(Debug, Args)]
@@ -158,7 +182,7 @@ pub(crate) struct NewTool {
     pub(crate) into: Option<PathBuf>,
 }
 
-/// What a new tool can be written in.
+/// What a new tool or plugin can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
     /// A sandboxed component
@@ -167,6 +191,18 @@ pub(crate) enum Language {
     Sh,
     /// A Python script
     Python,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewPlugin {
+    /// Its id, which is also the folder's name
+    pub(crate) id: String,
+    /// What to write it in
+    #[arg(long, value_enum, default_value_t = Language::Rust)]
+    pub(crate) lang: Language,
+    /// Where to make the folder [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) into: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

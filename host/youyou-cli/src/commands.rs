@@ -9,6 +9,7 @@ mod list;
 mod models;
 mod new;
 mod prompt;
+mod run_hook;
 mod run_tool;
 
 use std::path::{Path, PathBuf};
@@ -26,14 +27,16 @@ pub(crate) fn run(cli: Cli, terminal: Terminal) -> Result<Exit, Error> {
     let places = Places::new(cli.common)?;
     match cli.command {
         Command::RunTool(args) => run_tool::run(args, &places),
+        Command::RunHook(args) => not_nested("run-hook").and_then(|()| run_hook::run(args, &places)),
         Command::List(args) => list::run(args, &places),
         Command::Check(args) => check::run(args, &places),
         Command::Inspect(args) => inspect::run(args),
-        Command::New(New::Tool(args)) => new::run(args, &places),
+        Command::New(New::Tool(args)) => new::tool(args, &places),
+        Command::New(New::Plugin(args)) => new::plugin(args, &places),
         Command::Cache(args) => cache::run(args),
         Command::Doctor(args) => doctor::run(args, &places),
         Command::Models(args) => models::run(args, &places),
-        Command::Chat(args) => chat::run(args, &places, terminal),
+        Command::Chat(args) => not_nested("chat").and_then(|()| chat::run(args, &places, terminal)),
         Command::Prompt(Prompt::Show(args)) => prompt::show(args, &places),
     }
 }
@@ -62,6 +65,18 @@ impl Places {
 
     fn builder(&self) -> RuntimeBuilder {
         Runtime::builder(&self.home, &self.workspace)
+    }
+}
+
+/// Refuses what could go on for ever: an agent whose scripts start an agent whose scripts start an agent (K-13).
+fn not_nested(command: &str) -> Result<(), Error> {
+    const MOST: u32 = 1;
+    match youyou::nesting_depth() {
+        depth if depth > MOST => Err(usage(format!(
+            "`youyou {command}` is refused here: it would run inside {depth} scripts of agents, one in another \
+             (YOUYOU_DEPTH={depth}, at most {MOST}); a hook or tool that starts an agent must not start itself"
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -1,10 +1,11 @@
-//! The `youyou` command: tries tools out, lists, checks and inspects them, and makes new ones.
+//! The `youyou` command: tries tools and plugins out, lists, checks and inspects them, and makes new ones.
 //!
-//! It parses, calls the library and prints; everything it knows about tools it learns from the `youyou` crate.
+//! It parses, calls the library and prints; everything it knows about them it learns from the `youyou` crate.
 
 mod args;
 mod commands;
 mod exit;
+mod input;
 mod log;
 mod print;
 mod signals;

@@ -75,7 +75,7 @@ impl ScriptHost {
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
         Self(Arc::new(Surroundings {
             home: home.into(),
-            depth: depth_from(std::env::var_os(ENV_DEPTH).as_deref()),
+            depth: nesting_depth(),
             search: std::env::split_paths(&path).collect(),
             own_path: None,
         }))
@@ -116,6 +116,11 @@ impl ScriptHost {
     pub(crate) fn own_path(&self) -> Option<&OsStr> {
         self.0.own_path.as_deref()
     }
+}
+
+/// How many scripts deep this process runs, as its parent said; 0 outside of any (K-13).
+pub fn nesting_depth() -> u32 {
+    depth_from(std::env::var_os(ENV_DEPTH).as_deref())
 }
 
 /// A value that is no number was set by somebody, so it counts as one level: too deep is safe, too shallow recurses.

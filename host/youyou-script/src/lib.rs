@@ -55,7 +55,9 @@ mod run;
 mod shebang;
 mod tool;
 
-pub use command::{ENV_COMPONENT_DIR, ENV_DEPTH, ENV_HOME, ENV_SESSION_ID, Guest, ScriptCommand, ScriptHost};
+pub use command::{
+    ENV_COMPONENT_DIR, ENV_DEPTH, ENV_HOME, ENV_SESSION_ID, Guest, ScriptCommand, ScriptHost, nesting_depth,
+};
 pub use error::ScriptError;
 pub use guest_log::LOG_TARGET;
 pub use hook::{ANSWER_LIMIT_BYTES, ScriptHook, outcome};

@@ -20,6 +20,7 @@ use youyou_files::{Config, Instruction, Problem, Roots, Severity};
 
 use crate::{
     assemble::{Assembled, Backends, assemble, skipped},
+    plugins::{self, FileHooks},
     providers,
 };
 
@@ -246,6 +247,9 @@ impl Definitions for Folders {
             skills.add_skipped(name, why);
         }
         problems.extend(scan.problems);
+        let hooks = FileHooks::at_depth(self.backends.scripts.depth());
+        let (plugins, found) = plugins::assemble(&self.backends, youyou_files::scan_plugins(&self.roots), hooks);
+        problems.extend(found);
         let (instructions, found) = youyou_files::load_instructions(&self.roots);
         problems.extend(found);
         problems.extend(youyou_files::stray_project_files(&self.roots));
@@ -253,7 +257,7 @@ impl Definitions for Folders {
         Ok(Snapshot {
             tools: catalog,
             skills,
-            plugins: Vec::new(),
+            plugins,
             global_instructions: instructions.global.map(sourced),
             project_instructions: instructions.project.map(sourced),
             personality: instructions.soul.map(sourced),

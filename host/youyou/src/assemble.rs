@@ -1,13 +1,13 @@
-//! From definitions on disk, and tools in code, to handlers that run.
+//! From tools on disk and in code to handlers that run, and what tools and plugins share on that way.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use youyou_api::{Error, SourceLabel, ToolHandler, ToolSpec};
+use youyou_api::{Error, SourceLabel, ToolHandler};
 use youyou_component::{ComponentHost, ComponentSpec, ComponentTool, Grants, Role, grants::GrantProblem};
 use youyou_core::tools::ToolCatalog;
 use youyou_files::{
-    Backend, ComponentBackend, Execution, Problem, ScriptBackend, Severity, ToolDefinition, ToolEntry, ToolScan,
-    definition_invalid,
+    Backend, ComponentBackend, Execution, PluginDefinition, Problem, ScriptBackend, Severity, ToolDefinition,
+    ToolEntry, ToolScan, definition_invalid,
 };
 use youyou_script::{ScriptCommand, ScriptHost, ScriptTool};
 
@@ -62,10 +62,10 @@ pub(crate) fn skipped(problems: &[Problem]) -> impl Iterator<Item = (&str, Error
     folders.into_iter().map(|(name, problems)| (name, definition_invalid(&problems)))
 }
 
-/// The two ways in which a folder's tool can be run.
+/// The two ways in which a folder's tool or hook can be run.
 pub(crate) struct Backends {
-    scripts: ScriptHost,
-    components: ComponentHost,
+    pub(crate) scripts: ScriptHost,
+    pub(crate) components: ComponentHost,
 }
 
 impl Backends {
@@ -75,61 +75,81 @@ impl Backends {
 
     /// The handler for a definition; or what is wrong with it that only its backend could tell.
     pub(crate) fn handler(&self, definition: ToolDefinition) -> Result<Arc<dyn ToolHandler>, Vec<Problem>> {
-        Ok(match runnable(definition)? {
-            (spec, Runnable::Script(command)) => Arc::new(ScriptTool::new(self.scripts.clone(), spec, command)),
-            (spec, Runnable::Component(component)) => {
-                Arc::new(ComponentTool::new(self.components.clone(), spec, component))
-            }
+        let ToolDefinition { spec, dir, index, execution, .. } = definition;
+        let owner = Owner { name: spec.name.as_str(), dir: &dir, index: &index };
+        Ok(match runnable(&owner, execution)? {
+            Runnable::Script(command) => Arc::new(ScriptTool::new(self.scripts.clone(), spec, command)),
+            Runnable::Component(component) => Arc::new(ComponentTool::new(self.components.clone(), spec, component)),
         })
     }
 
     /// What keeps a definition from being run as things are now, without running or compiling it.
     pub(crate) fn check(&self, definition: &ToolDefinition, cwd: &Path) -> Vec<Problem> {
-        let problem = |message: String| problem_with(&definition.index, &definition.spec, message);
-        match runnable(definition.clone()) {
-            Ok((_, Runnable::Script(command))) => {
+        let ToolDefinition { spec, dir, index, execution, .. } = definition;
+        let owner = Owner { name: spec.name.as_str(), dir, index };
+        match runnable(&owner, execution.clone()) {
+            Ok(Runnable::Script(command)) => {
                 let found = youyou_script::problems(&command, &self.scripts, cwd);
-                found.iter().map(|found| problem(found.to_string())).collect()
+                found.iter().map(|found| owner.error(found.to_string())).collect()
             }
-            Ok((_, Runnable::Component(component))) => {
+            Ok(Runnable::Component(component)) => {
                 let found = youyou_component::check(&component.path, Role::Tool).err();
-                found.into_iter().map(|error| problem(error.message)).collect()
+                found.into_iter().map(|error| owner.error(error.message)).collect()
             }
             Err(problems) => problems,
         }
     }
 }
 
-/// A definition in the words of its backend.
-enum Runnable {
+/// Whose `execution` block it is.
+pub(crate) struct Owner<'d> {
+    pub(crate) name: &'d str,
+    pub(crate) dir: &'d Path,
+    pub(crate) index: &'d Path,
+}
+
+impl<'d> From<&'d PluginDefinition> for Owner<'d> {
+    fn from(plugin: &'d PluginDefinition) -> Self {
+        Self { name: plugin.info.id.as_str(), dir: &plugin.dir, index: &plugin.index }
+    }
+}
+
+impl Owner<'_> {
+    /// Something that keeps it from being used.
+    pub(crate) fn error(&self, message: String) -> Problem {
+        Problem::new(Severity::Error, self.index, message).with_folder(self.name)
+    }
+
+    /// Something worth knowing.
+    pub(crate) fn hint(&self, message: String) -> Problem {
+        Problem::new(Severity::Hint, self.index, message).with_folder(self.name)
+    }
+
+    fn grant(&self, grant: GrantProblem) -> Problem {
+        let mut problem = self.error(grant.message).with_hint(grant.hint);
+        problem.key = Some(format!("execution.{}", grant.key));
+        problem
+    }
+}
+
+/// An `execution` block in the words of its backend.
+pub(crate) enum Runnable {
     Script(ScriptCommand),
     Component(ComponentSpec),
 }
 
-/// Takes the definition apart rather than copy it: there may be thousands.
-fn runnable(definition: ToolDefinition) -> Result<(ToolSpec, Runnable), Vec<Problem>> {
-    let ToolDefinition { spec, dir, index, execution: Execution { backend, timeout, working_directory }, .. } =
-        definition;
-    let runnable = match backend {
+/// Takes the block apart rather than copy it: there may be thousands.
+pub(crate) fn runnable(owner: &Owner<'_>, execution: Execution) -> Result<Runnable, Vec<Problem>> {
+    let Execution { backend, timeout, working_directory } = execution;
+    Ok(match backend {
         Backend::Script(ScriptBackend { command, args }) => {
+            let dir = owner.dir.to_owned();
             Runnable::Script(ScriptCommand { command, args, dir, working_directory, timeout })
         }
         Backend::Component(ComponentBackend { path, memory_bytes, permissions: asked }) => {
-            let grants = Grants::parse(&asked.read, &asked.write, &asked.env, &asked.net).map_err(|found| {
-                found.into_iter().map(|grant| grant_problem(&index, &spec, grant)).collect::<Vec<_>>()
-            })?;
+            let grants = Grants::parse(&asked.read, &asked.write, &asked.env, &asked.net)
+                .map_err(|found| found.into_iter().map(|grant| owner.grant(grant)).collect::<Vec<_>>())?;
             Runnable::Component(ComponentSpec { path, working_directory, memory_bytes, timeout, grants })
         }
-    };
-    Ok((spec, runnable))
-}
-
-fn grant_problem(index: &Path, spec: &ToolSpec, grant: GrantProblem) -> Problem {
-    let mut problem = problem_with(index, spec, grant.message).with_hint(grant.hint);
-    problem.key = Some(format!("execution.{}", grant.key));
-    problem
-}
-
-fn problem_with(index: &Path, spec: &ToolSpec, message: String) -> Problem {
-    Problem::new(Severity::Error, index, message).with_folder(spec.name.as_str())
+    })
 }

@@ -6,7 +6,7 @@ use youyou_api::{Error, SourceLabel};
 use youyou_component::{ComponentHost, HostConfig};
 use youyou_files::{FolderKind, Loaded, Problem, Roots, Severity, SkillDefinition, ToolDefinition, ToolScan};
 
-use crate::assemble::Backends;
+use crate::{assemble::Backends, plugins};
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,19 +17,24 @@ pub struct Checked {
     pub problems: Vec<Problem>,
 }
 
-/// Checks every tool and skill of a home and a workspace, shadowed ones included.
+/// Checks every tool, skill and plugin of a home and a workspace, shadowed ones included.
 ///
 /// # Errors
 /// Those of making a component host.
 pub fn check_all(home: &Path, workspace: &Path) -> Result<Checked, Error> {
     let roots = Roots { home: home.to_owned(), workspace: workspace.to_owned() };
     let (tools, skills) = (youyou_files::scan_tools(&roots), youyou_files::scan_skills(&roots));
-    let folders = tools.tools.len() + broken(&tools.problems) + skills.skills.len() + broken(&skills.problems);
+    let plugins = youyou_files::scan_plugins(&roots);
+    let usable = tools.tools.len() + skills.skills.len() + plugins.plugins.len();
+    let folders = usable + broken(&tools.problems) + broken(&skills.problems) + broken(&plugins.problems);
+    let backends = Backends::new(home, ComponentHost::new(HostConfig::default())?);
     let definitions = tools.tools.iter().map(|entry| &entry.definition);
-    let unusable = check_definitions(definitions, home, workspace)?;
+    let unusable = definitions.flat_map(|definition| backends.check(definition, workspace)).collect();
     let provided = tools.tools.iter().map(|entry| &entry.definition);
     let missing = missing_tools(skills.skills.iter().map(|entry| &entry.definition), provided, &tools);
-    Ok(Checked { folders, problems: [tools.problems, unusable, skills.problems, missing].concat() })
+    let unasked = plugins.plugins.iter().flat_map(|plugin| plugins::check(&backends, plugin, workspace)).collect();
+    let problems = [tools.problems, unusable, skills.problems, missing, plugins.problems, unasked].concat();
+    Ok(Checked { folders, problems })
 }
 
 /// How many folders have an error.
@@ -65,17 +70,18 @@ fn missing_tools<'a>(
 /// # Errors
 /// Those of making a component host.
 pub fn check_folders(dirs: &[impl AsRef<Path>], home: &Path, workspace: &Path) -> Result<Checked, Error> {
+    let backends = Backends::new(home, ComponentHost::new(HostConfig::default())?);
     let mut checked = Checked { folders: dirs.len(), problems: Vec::new() };
-    let (mut tools, mut skills) = (Vec::new(), Vec::new());
+    let (mut tools, mut skills, mut plugins) = (Vec::new(), Vec::new(), Vec::new());
     for dir in dirs.iter().map(AsRef::as_ref) {
         checked.problems.extend(match youyou_files::folder_kind(dir) {
             FolderKind::Tool => kept(youyou_files::load_tool(dir, SourceLabel::Project), &mut tools),
-            // What its handlers need to run is looked at when it is opened.
-            FolderKind::Plugin => youyou_files::load_plugin(dir, SourceLabel::Project).into_parts().1,
+            FolderKind::Plugin => kept(youyou_files::load_plugin(dir, SourceLabel::Project), &mut plugins),
             FolderKind::Skill => kept(youyou_files::load_skill(dir, SourceLabel::Project), &mut skills),
         });
     }
-    checked.problems.extend(check_definitions(&tools, home, workspace)?);
+    checked.problems.extend(tools.iter().flat_map(|tool| backends.check(tool, workspace)));
+    checked.problems.extend(plugins.iter().flat_map(|plugin| plugins::check(&backends, plugin, workspace)));
     if skills.iter().any(|definition: &SkillDefinition| !definition.skill.required_tools.is_empty()) {
         let roots = Roots { home: home.to_owned(), workspace: workspace.to_owned() };
         let scan = youyou_files::scan_tools(&roots);
@@ -102,13 +108,4 @@ pub fn check_settings(home: &Path, workspace: &Path) -> Vec<Problem> {
     problems.extend(youyou_files::load_instructions(&roots).1);
     problems.extend(youyou_files::stray_project_files(&roots));
     problems
-}
-
-fn check_definitions<'a>(
-    definitions: impl IntoIterator<Item = &'a ToolDefinition>,
-    home: &Path,
-    workspace: &Path,
-) -> Result<Vec<Problem>, Error> {
-    let backends = Backends::new(home, ComponentHost::new(HostConfig::default())?);
-    Ok(definitions.into_iter().flat_map(|definition| backends.check(definition, workspace)).collect())
 }

@@ -23,14 +23,18 @@ mod agent;
 mod assemble;
 mod check;
 mod listing;
+mod plugins;
 mod providers;
 mod runtime;
+mod trial;
 
 pub use agent::{AgentBuilder, agent};
 pub use check::{Checked, check_all, check_folders, check_settings};
 pub use listing::{SkillListing, ToolListing, list_skills};
+pub use plugins::{PluginListing, list_plugins};
 pub use providers::{ConfiguredModel, ConfiguredProviders, configured_providers};
 pub use runtime::{Runtime, RuntimeBuilder};
+pub use trial::{Change, HookTrial, Tried, TriedAnswer};
 pub use youyou_api::*;
 pub use youyou_component::{Cache, CacheInfo, ComponentHost, Grants, HostConfig, Inspection, inspect};
 pub use youyou_core::tools::{
@@ -44,10 +48,17 @@ pub use youyou_core::{
     skills::SkillCatalog,
 };
 pub use youyou_files::{
-    Backend, ComponentBackend, Problem, ProjectContents, Roots, Severity, ToolDefinition, TrustStore,
-    definition_invalid, load_tool, project_fingerprint,
+    Backend, ComponentBackend, FolderKind, HookDefinition, Instance, Permissions, PluginDefinition, Problem,
+    ProjectContents, Roots, Severity, ToolDefinition, TrustStore, definition_invalid, folder_kind, load_plugin,
+    load_tool, project_fingerprint,
 };
 pub use youyou_providers::{
     Api, ApiKey, HttpProvider, HttpSettings, Model, Reasoning, Recorder, ReplayProvider, Reply, Script, ScriptError,
     SettingsError, Step, When, check_request, known_model, known_models,
 };
+
+/// How many scripts of agents this process runs in, one in another; 0 outside of any. From 1 on the hooks of plugin
+/// folders are off (K-13).
+pub fn nesting_depth() -> u32 {
+    youyou_script::nesting_depth()
+}

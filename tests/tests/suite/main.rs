@@ -8,6 +8,7 @@ mod examples;
 mod files;
 mod grants;
 mod keeping;
+mod plugins;
 mod precedence;
 mod providers;
 mod scripts;

@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use youyou::{Error, ErrorCode, ToolName};
+use youyou::{Error, ErrorCode, PluginId, ToolName};
 
 use super::{Places, usage};
 use crate::{
-    args::{Language, NewTool},
+    args::{Language, NewPlugin, NewTool},
     exit::Exit,
     print,
 };
@@ -26,33 +26,86 @@ enum Kind {
     Program,
 }
 
-const SH: &[Template] = &[
+const TOOL_SH: &[Template] = &[
     Template { path: "index.md", text: include_str!("../../templates/tool/sh/index.md"), kind: Kind::Text },
     Template { path: "run.sh", text: include_str!("../../templates/tool/sh/run.sh"), kind: Kind::Program },
 ];
 
-const PYTHON: &[Template] = &[
+const TOOL_PYTHON: &[Template] = &[
     Template { path: "index.md", text: include_str!("../../templates/tool/python/index.md"), kind: Kind::Text },
     Template { path: "run.py", text: include_str!("../../templates/tool/python/run.py"), kind: Kind::Program },
 ];
 
-const RUST: &[Template] = &[
+const TOOL_RUST: &[Template] = &[
     Template { path: "index.md", text: include_str!("../../templates/tool/rust/index.md"), kind: Kind::Text },
     Template { path: "Cargo.toml", text: include_str!("../../templates/tool/rust/Cargo.toml.in"), kind: Kind::Text },
     Template { path: "src/lib.rs", text: include_str!("../../templates/tool/rust/src/lib.rs"), kind: Kind::Text },
     Template { path: ".gitignore", text: "/target\n", kind: Kind::Text },
 ];
 
-pub(crate) fn run(args: NewTool, places: &Places) -> Result<Exit, Error> {
+const PLUGIN_SH: &[Template] = &[
+    Template { path: "index.md", text: include_str!("../../templates/plugin/sh/index.md"), kind: Kind::Text },
+    Template { path: "before.sh", text: include_str!("../../templates/plugin/sh/before.sh"), kind: Kind::Program },
+];
+
+const PLUGIN_PYTHON: &[Template] = &[
+    Template { path: "index.md", text: include_str!("../../templates/plugin/python/index.md"), kind: Kind::Text },
+    Template { path: "hooks.py", text: include_str!("../../templates/plugin/python/hooks.py"), kind: Kind::Program },
+];
+
+const PLUGIN_RUST: &[Template] = &[
+    Template { path: "index.md", text: include_str!("../../templates/plugin/rust/index.md"), kind: Kind::Text },
+    Template { path: "Cargo.toml", text: include_str!("../../templates/plugin/rust/Cargo.toml.in"), kind: Kind::Text },
+    Template { path: "src/lib.rs", text: include_str!("../../templates/plugin/rust/src/lib.rs"), kind: Kind::Text },
+    Template { path: ".gitignore", text: "/target\n", kind: Kind::Text },
+];
+
+pub(crate) fn tool(args: NewTool, places: &Places) -> Result<Exit, Error> {
     let name = ToolName::new(args.name).map_err(|error| usage(error.to_string()))?;
-    let dir = args.into.unwrap_or_else(|| places.workspace.clone()).join(name.as_str());
-    create(&dir, &name, args.lang)?;
-    print::line(&next_steps(&dir, &name, args.lang));
+    let files = match args.lang {
+        Language::Rust => TOOL_RUST,
+        Language::Sh => TOOL_SH,
+        Language::Python => TOOL_PYTHON,
+    };
+    let dir = create(args.into, places, name.as_str(), files)?;
+    let run = format!("youyou run-tool {dir} --args '{{\"who\":\"Ada\"}}'");
+    next(&dir, args.lang, &format!("  {run}"), &format!("~/.youyou/tools/{name}"));
     Ok(Exit::Ok)
 }
 
-/// Writes the template into a new folder; never into one that exists.
-fn create(dir: &Path, name: &ToolName, language: Language) -> Result<(), Error> {
+pub(crate) fn plugin(args: NewPlugin, places: &Places) -> Result<Exit, Error> {
+    let id = PluginId::new(args.id).map_err(|error| usage(error.to_string()))?;
+    let files = match args.lang {
+        Language::Rust => PLUGIN_RUST,
+        Language::Sh => PLUGIN_SH,
+        Language::Python => PLUGIN_PYTHON,
+    };
+    let dir = create(args.into, places, id.as_str(), files)?;
+    let run = |path: &str| {
+        format!("  youyou run-hook {dir} BeforeToolUse --payload '{{\"arguments\":{{\"path\":\"{path}\"}}}}'")
+    };
+    let commands = format!("{}\n{}", run("notes.txt"), run(".env"));
+    next(&dir, args.lang, &commands, &format!("~/.youyou/plugins/{id}"));
+    Ok(Exit::Ok)
+}
+
+/// Says what to do with a new folder: build it, where that is needed, try it by these commands, and move it home.
+fn next(dir: &str, language: Language, commands: &str, home: &str) {
+    let build = match language {
+        Language::Rust => format!(
+            "  cd {dir}\n  cargo test\n  rustup target add wasm32-wasip2      # once\n  cargo build --release --target \
+             wasm32-wasip2\n"
+        ),
+        Language::Sh | Language::Python => String::new(),
+    };
+    print::line(&format!(
+        "made {dir}\n\nnext:\n{build}{commands}\n\nto install it for every project: move the folder to {home}"
+    ));
+}
+
+/// Writes the template into a new folder, never into one that exists; gives the folder as a shell takes it.
+fn create(into: Option<PathBuf>, places: &Places, name: &str, files: &[Template]) -> Result<String, Error> {
+    let dir = &into.unwrap_or_else(|| places.workspace.clone()).join(name);
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent).map_err(|error| cannot(parent, &error))?;
     }
@@ -60,21 +113,17 @@ fn create(dir: &Path, name: &ToolName, language: Language) -> Result<(), Error> 
         io::ErrorKind::AlreadyExists => usage(format!("{} exists already; nothing was changed", dir.display())),
         _ => cannot(dir, &error),
     })?;
-    let files = match language {
-        Language::Rust => RUST,
-        Language::Sh => SH,
-        Language::Python => PYTHON,
-    };
     for file in files {
         let path = dir.join(file.path);
         let text = file
             .text
-            .replace("{{name}}", name.as_str())
-            .replace("{{crate}}", &name.as_str().replace('-', "_"))
+            .replace("{{name}}", name)
+            .replace("{{package}}", &package(name))
+            .replace("{{crate}}", &package(name).replace('-', "_"))
             .replace("{{sdk}}", &sdk_dependency());
         write(&path, &text, &file.kind).map_err(|error| cannot(&path, &error))?;
     }
-    Ok(())
+    Ok(quoted(dir))
 }
 
 fn write(path: &Path, text: &str, kind: &Kind) -> io::Result<()> {
@@ -108,17 +157,10 @@ fn sdk_dependency() -> String {
     }
 }
 
-fn next_steps(dir: &Path, name: &ToolName, language: Language) -> String {
-    let dir = quoted(dir);
-    let run = format!("youyou run-tool {dir} --args '{{\"who\":\"Ada\"}}'");
-    let install = format!("to install it for every project: move the folder to ~/.youyou/tools/{name}");
-    match language {
-        Language::Rust => format!(
-            "made {dir}\n\nnext:\n  cd {dir}\n  cargo test\n  rustup target add wasm32-wasip2      # once\n  \
-             cargo build --release --target wasm32-wasip2\n  {run}\n\n{install}"
-        ),
-        Language::Sh | Language::Python => format!("made {dir}\n\nnext:\n  {run}\n\n{install}"),
-    }
+/// The name as a crate can have it: an id may hold dots, and either may begin with a digit.
+fn package(name: &str) -> String {
+    let package = name.replace('.', "-");
+    if package.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { package } else { format!("_{package}") }
 }
 
 /// A path as a POSIX shell takes it.

@@ -1,19 +1,14 @@
 //! `youyou run-tool`: one tool, run as the agent would.
 
-use std::{
-    io::Read,
-    path::{Path, PathBuf},
-};
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 use youyou::{CallId, CallScope, CallStats, Error, ErrorCode, Runtime, Severity, ToolCall, ToolResult};
 
-use super::{Places, usage};
-use crate::{args::RunTool, exit::Exit, print, signals::StopRequests};
+use super::Places;
+use crate::{args::RunTool, exit::Exit, input, print, signals::StopRequests};
 
 pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
-    let arguments = read_arguments(&args.args)?;
+    let arguments = input::read(&args.args, "the arguments", ErrorCode::ToolArgumentsInvalid)?;
     let (runtime, tool_name) = open(&args.tool, places)?;
     let mut scope = CallScope::new(&places.workspace);
     if args.stats {
@@ -48,38 +43,13 @@ pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
 
 /// The runtime that holds the tool, and the tool's name in it.
 fn open(tool: &str, places: &Places) -> Result<(Runtime, String), Error> {
-    let Some(dir) = as_folder(tool) else {
+    let Some(dir) = input::as_folder(tool) else {
         return Ok((places.builder().open()?, tool.to_owned()));
     };
     let runtime = places.builder().open_tool(&dir)?;
     print::problems(runtime.problems().iter().filter(|problem| problem.severity != Severity::Hint));
     let name = runtime.tools().first().map(|tool| tool.spec.name.to_string());
     Ok((runtime, name.unwrap_or_default()))
-}
-
-/// A text with a separator, `.` or `..` means a folder; so does the name of a folder that holds an index.md.
-fn as_folder(tool: &str) -> Option<PathBuf> {
-    let path = Path::new(tool);
-    let named = tool.contains(std::path::is_separator) || matches!(tool, "." | "..");
-    (named || path.join("index.md").exists()).then(|| path.to_owned())
-}
-
-/// The argument text: as typed, `@FILE`, or `-` for stdin. Whether it is right is the dispatcher's to say.
-fn read_arguments(typed: &str) -> Result<String, Error> {
-    let (bytes, place) = match typed.strip_prefix('@') {
-        Some("") => return Err(usage("`--args @` names no file; write @FILE, or - to read the arguments from stdin")),
-        Some(file) => (std::fs::read(file), file),
-        None if typed == "-" => {
-            let mut bytes = Vec::new();
-            (std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes), "stdin")
-        }
-        None => return Ok(typed.to_owned()),
-    };
-    let invalid = |why: String| {
-        Error::new(ErrorCode::ToolArgumentsInvalid, format!("cannot read the arguments from {place}: {why}"))
-    };
-    String::from_utf8(bytes.map_err(|error| invalid(error.to_string()))?)
-        .map_err(|error| invalid(format!("not UTF-8 from byte {} on", error.utf8_error().valid_up_to())))
 }
 
 /// What `--json` prints.

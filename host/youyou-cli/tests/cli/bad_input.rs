@@ -97,7 +97,7 @@ fn bad_input_is_told_apart_and_starts_nothing() {
     @folder
       error: cannot read the arguments from folder: Is a directory (os error 21)
     @
-      error: `--args @` names no file; write @FILE, or - to read the arguments from stdin
+      error: `@` names no file; write @FILE, or - to read the arguments from stdin
     -
       error: the arguments for tool "marked" must be one JSON object, but they are empty (write {} for none); nothing was run
     "#);

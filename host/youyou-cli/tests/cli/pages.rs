@@ -67,6 +67,31 @@ fn the_examples_do_what_their_pages_say() {
     assert!(typed >= 7, "{typed} commands were found");
 }
 
+/// Y5.5-1: every command of an example plugin's page, in the repository's root.
+#[test]
+fn the_example_plugins_do_what_their_pages_say() {
+    let desk = Desk::new("");
+    let mut typed = 0;
+    for name in ["context-notes", "redact-py"] {
+        for shown in commands(&page(format!("examples/plugins/{name}/README.md"))) {
+            if shown.command != "cargo xtask guests" {
+                hold(&desk, &repository(), &shown);
+                typed += 1;
+            }
+        }
+    }
+    assert!(typed >= 3, "{typed} commands were found");
+}
+
+/// Y5.5-1: the tutorial of the page on plugins, typed line by line.
+#[test]
+fn the_page_on_plugins_leads_to_a_plugin() {
+    let desk = Desk::new("");
+    let shown = commands(&page("docs/plugins.md"));
+    assert_eq!(shown.len(), 6);
+    shown.iter().for_each(|shown| _ = hold(&desk, &desk.world.work(), shown));
+}
+
 /// K-63: the page's web server is played by the test's, at a port that is free.
 #[test]
 fn the_web_example_does_what_its_page_says() {

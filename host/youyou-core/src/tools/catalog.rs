@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use serde_json::{Map, Value};
 use youyou_api::{Error, ErrorCode, SourceLabel, ToolHandler, ToolName};
 
 use super::{arguments::ArgumentChecker, nearest::nearest};
@@ -114,6 +115,14 @@ impl ToolCatalog {
         };
         Err(Error::new(ErrorCode::ToolNotFound, format!("no tool is named {name:?}; {hint}"))
             .with_detail("tool_name", name))
+    }
+
+    /// The arguments as the tool of this name would get them (D-52).
+    ///
+    /// # Errors
+    /// Those of [`resolve`](Self::resolve); `TOOL_ARGUMENTS_INVALID` when they do not fit its parameters.
+    pub fn check(&self, name: &str, arguments: Map<String, Value>) -> Result<Map<String, Value>, Error> {
+        self.resolve(name)?.checker()?.check(arguments)
     }
 }
 

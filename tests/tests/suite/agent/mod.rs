@@ -6,6 +6,7 @@ mod building;
 mod calls;
 mod cancel;
 mod compaction;
+mod folders;
 mod hooks;
 mod plugins;
 mod prompts;
