@@ -1,8 +1,8 @@
 //! Runs a function that a component exports: loads the component at its first use, gives it a store, watches it until it
 //! ends, and explains how it ended.
 //!
-//! What a function is called with, and what its answer means, is said by [`crate::tool`] and [`crate::hook`]; a store
-//! that outlives a call is the matter of [`crate::kept`].
+//! What a function is called with, and what its answer means, is said by [`crate::tool`] and `hook`; a store
+//! that outlives a call is the matter of `kept`.
 
 use std::{
     path::{Path, PathBuf},
