@@ -60,3 +60,40 @@ fn a_component_without_our_export_is_shown_with_the_problem() {
     exit 1
     ");
 }
+
+/// A plugin's folder: its components, each with the events that index.md gives it; one that it cannot handle is told.
+#[test]
+fn the_components_of_a_plugin_are_shown_with_their_events() {
+    let desk = Desk::new(
+        "
+-- work/p/index.md
+---
+version: 1
+id: p
+execution: { component: p.wasm, permissions: { read: [.] } }
+hooks: { BeforeToolUse: {}, TurnEnd: {}, TurnStart: { command: ./run } }
+---
+Is half a plugin.
+-- work/p/p.wasm (guest hostile)
+-- work/s/index.md
+---
+version: 1
+id: s
+hooks: { TurnStart: { command: ./run } }
+---
+Has no component.
+",
+    );
+    let ran = desk.run(&["inspect", "p"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    for line in ["a handler of BeforeToolUse", "index.md gives it", "it exports no handler of TurnEnd", "read"] {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+    let document = desk.run(&["inspect", "p", "--json"]).json();
+    assert_eq!(document["plugin"], "p");
+    let components = document["components"].as_array().expect("a list");
+    assert_eq!((components.len(), &components[0]["declared"]), (1, &json!(["TurnEnd", "BeforeToolUse"])));
+    let script = desk.run(&["inspect", "s"]);
+    assert_eq!(script.code, Some(2));
+    assert!(script.stderr.contains("only components can be inspected"), "{script:?}");
+}
