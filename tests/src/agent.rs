@@ -15,7 +15,7 @@ pub mod show;
 
 use std::{sync::OnceLock, time::Duration};
 
-use youyou::{Agent, AgentBuilder, ComponentHost, Error, Plugin, Script, SessionOptions, Skill, ToolHandler};
+use youyou::{Agent, AgentBuilder, ComponentHost, Error, Plugin, Script, SessionId, SessionOptions, Skill, ToolHandler};
 
 pub use self::{
     chat::{Chat, Running, Turn},
@@ -169,6 +169,21 @@ impl Host {
     pub async fn chat_with(&self, options: SessionOptions) -> Chat {
         let session = self.agent.new_session(options).await;
         Chat::new(session.unwrap_or_else(|error| panic!("the session is started: {error}")), self.models.clone())
+    }
+
+    /// A stored session that goes on.
+    ///
+    /// # Panics
+    /// When it cannot.
+    pub async fn resumed(&self, id: &SessionId) -> Chat {
+        let session = self.agent.resume_session(id, SessionOptions::default()).await;
+        Chat::new(session.unwrap_or_else(|error| panic!("the session goes on: {error}")), self.models.clone())
+    }
+
+    /// Shuts the agent down; what is left is its files.
+    pub async fn end(self) -> World {
+        self.agent.shutdown().await;
+        self.world
     }
 
     /// Why no session can be started.

@@ -13,4 +13,5 @@ mod prompts;
 mod providers;
 mod sessions;
 mod skills;
+mod stored;
 mod turns;
