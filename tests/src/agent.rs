@@ -15,7 +15,9 @@ pub mod show;
 
 use std::{sync::OnceLock, time::Duration};
 
-use youyou::{Agent, AgentBuilder, ComponentHost, Error, Plugin, Script, SessionId, SessionOptions, Skill, ToolHandler};
+use youyou::{
+    Agent, AgentBuilder, ComponentHost, Error, Plugin, Script, SessionId, SessionOptions, Skill, ToolHandler,
+};
 
 pub use self::{
     chat::{Chat, Running, Turn},

@@ -129,8 +129,8 @@ impl AgentBuilder {
     ///
     /// # Errors
     /// `STORAGE_DUPLICATE` for a second one (Y3.1-2, D-48).
-    pub fn session_storage(mut self, storage: impl SessionStorage + 'static) -> Result<Self, Error> {
-        if self.session_storage.replace(Arc::new(storage)).is_some() {
+    pub fn session_storage(mut self, storage: Arc<dyn SessionStorage>) -> Result<Self, Error> {
+        if self.session_storage.replace(storage).is_some() {
             let message = "a session storage is registered already; an agent has at most one";
             return Err(Error::new(ErrorCode::StorageDuplicate, message));
         }

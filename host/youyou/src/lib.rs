@@ -56,6 +56,7 @@ pub use youyou_providers::{
     Api, ApiKey, HttpProvider, HttpSettings, Model, Reasoning, Recorder, ReplayProvider, Reply, Script, ScriptError,
     SettingsError, Step, When, check_request, known_model, known_models,
 };
+pub use youyou_storage::{JsonlSessions, SqliteStore};
 
 /// How many scripts of agents this process runs in, one in another; 0 outside of any. From 1 on the hooks of plugin
 /// folders are off (K-13).

@@ -99,6 +99,11 @@ impl Journal {
     /// # Errors
     /// `STORAGE_ERROR` when something could not be stored.
     pub(crate) async fn close(mut self) -> Result<(), Error> {
+        if self.seqs.is_empty() {
+            // Nobody has said anything: there is nothing worth keeping.
+            self.pending.clear();
+            return self.log.close().await;
+        }
         let saved = self.save(Durability::Synced).await;
         let closed = self.log.close().await;
         match saved {

@@ -32,7 +32,8 @@ fn store(world: &World) -> JsonlSessions {
 /// An agent in this world that keeps its sessions there.
 fn keeping(world: World, replies: &str) -> Setup {
     let storage = store(&world);
-    Setup::of(world, Model::replay(replies)).with(|agent| agent.session_storage(storage).expect("the first one"))
+    Setup::of(world, Model::replay(replies))
+        .with(|agent| agent.session_storage(Arc::new(storage)).expect("the first one"))
 }
 
 /// Every file of the store, with what it holds.
@@ -76,7 +77,19 @@ replies:
     let host = keeping(world, call).tool(look()).build().await;
     let chat = host.resumed(&id).await;
     chat.run("and now?").await;
-    insta::assert_snapshot!(host.model().heard(2), @"");
+    insta::assert_snapshot!(host.model().heard(2), @"
+    user: look around
+    assistant calls call-1 look: {}
+    assistant calls call-2 look: {}
+    result of call-1 look: a cat
+    result of call-2 look: a cat
+    assistant: Seen.
+    user: and now?
+    assistant calls call-3 look: {}
+    assistant calls call-4 look: {}
+    result of call-3 look: a cat
+    result of call-4 look: a cat
+    ");
     assert_eq!(chat.close().await.events.len(), 0, "nothing was damaged");
 }
 
@@ -130,7 +143,8 @@ async fn a_session_has_one_owner() {
     let (host, chat) = keeping(World::new(""), YES).chat().await;
     chat.run("hi").await;
     let storage = store(&host.world);
-    let other = Setup::of(World::new(""), Model::replay(YES)).with(|agent| agent.session_storage(storage).expect("one"));
+    let other = Setup::of(World::new(""), Model::replay(YES))
+        .with(|agent| agent.session_storage(Arc::new(storage)).expect("one"));
     let other = other.build().await;
     let busy = other.agent.resume_session(chat.session().id(), SessionOptions::default()).await;
     assert_eq!(busy.err().map(|error| error.code), Some(ErrorCode::SessionBusy));
@@ -174,13 +188,22 @@ async fn stored(events: Vec<SessionEvent>) -> (World, SessionId) {
 /// is not rewritten.
 #[tokio::test]
 async fn a_crash_between_calls_leaves_no_call_open() {
-    let (world, id) = stored(vec![SessionEvent::user(vec![Part::text("go")]), assistant(&["a", "b"]), result("a")]).await;
+    let (world, id) =
+        stored(vec![SessionEvent::user(vec![Part::text("go")]), assistant(&["a", "b"]), result("a")]).await;
     let before = files(&world);
     let host = keeping(world, YES).build().await;
     let chat = host.resumed(&id).await;
     assert_eq!(files(&host.world), before, "resuming writes nothing");
     chat.run("hi").await;
-    insta::assert_snapshot!(host.model().heard(1), @"");
+    insta::assert_snapshot!(host.model().heard(1), @"
+    user: go
+    assistant calls a t: {}
+    assistant calls b t: {}
+    result of a t: a done
+    failure of b t: [interrupted; whether this call had an effect is unknown]
+    notice: [此消息因异常中断]
+    user: hi
+    ");
     for ((path, before), (_, after)) in before.iter().zip(files(&host.world)) {
         assert!(after.starts_with(before), "{} is only appended to", path.display());
     }
@@ -198,7 +221,7 @@ async fn a_result_without_a_call_is_left_out() {
     let chat = host.resumed(&id).await;
     chat.run("hi").await;
     assert!(!host.model().heard(1).contains("x done"), "{}", host.model().heard(1));
-    insta::assert_snapshot!(chat.close().await, @"");
+    insta::assert_snapshot!(chat.close().await, @r#"remark STORAGE_ERROR DAMAGED: a result of the call "x" is left out of requests: no such call is stored"#);
 }
 
 /// K-05: a line that cannot be read is skipped, and the user is told which.
@@ -213,7 +236,12 @@ async fn a_damaged_line_is_skipped_and_told() {
     let host = keeping(world, YES).build().await;
     let chat = host.resumed(&id).await;
     chat.run("four").await;
-    insta::assert_snapshot!(host.model().heard(1), @"");
+    insta::assert_snapshot!(host.model().heard(1), @"
+    user: one
+    user: three
+    notice: [此消息因异常中断]
+    user: four
+    ");
     let told = chat.close().await.to_string();
     assert!(told.contains("remark STORAGE_ERROR DAMAGED") && told.contains(":3 is skipped"), "{told}");
 }
@@ -240,7 +268,15 @@ replies:
     let chat = host.resumed(&id).await;
     assert_eq!(chat.log().await, log);
     chat.run("hi").await;
-    insta::assert_snapshot!(host.model().heard(2), @"");
+    insta::assert_snapshot!(host.model().heard(2), @"
+    user: go
+    assistant: Wait.
+    assistant calls call-1 slow: {}
+    assistant calls call-2 b: {}
+    result of call-1 slow: moved
+    failure of call-2 b: [cancelled: this call was not started]
+    user: hi
+    ");
 }
 
 /// D-36, D-8, D-11: a compaction, a section of one turn and a withheld message are what they were.
@@ -346,7 +382,8 @@ async fn fragile(replies: &str, tool: CodeTool) -> (Host, youyou_tests::agent::C
     let world = World::new("");
     let broken = Arc::new(AtomicBool::new(false));
     let storage = Fragile { inner: store(&world), broken: broken.clone() };
-    let setup = Setup::of(world, Model::replay(replies)).with(|agent| agent.session_storage(storage).expect("one"));
+    let setup =
+        Setup::of(world, Model::replay(replies)).with(|agent| agent.session_storage(Arc::new(storage)).expect("one"));
     let (host, chat) = setup.tool(tool).chat().await;
     (host, chat, broken)
 }
@@ -363,7 +400,17 @@ replies:
 ";
     let (host, chat, broken) = fragile(replies, CodeTool::answering("look", "a cat")).await;
     broken.store(true, Ordering::Relaxed);
-    insta::assert_snapshot!(chat.run("look").await, @"");
+    insta::assert_snapshot!(chat.run("look").await, @r#"
+    remark STORAGE_ERROR: the disk is full
+    step 1
+    step 1 ends
+    call-1 look starts with {}
+    call-1 look succeeds: a cat
+    step 2
+    text "Seen."
+    step 2 ends
+    turn completed
+    "#);
     broken.store(false, Ordering::Relaxed);
     chat.run("well?").await;
     let (id, log) = (chat.session().id().clone(), chat.log().await);
@@ -390,7 +437,17 @@ replies:
     let (_host, chat, broken) = fragile(replies, tool.mutating()).await;
     broken.store(true, Ordering::Relaxed);
     let turn: Turn = chat.run("move it").await;
-    insta::assert_snapshot!(turn, @"");
+    insta::assert_snapshot!(turn, @"
+    remark STORAGE_ERROR: the disk is full
+    step 1
+    step 1 ends
+    call-1 move starts with {}
+    call-1 move is skipped: the call was not started, because it could not be written down: the disk is full
+    call-2 move starts with {}
+    call-2 move is skipped: the call was not started, because it could not be written down: the disk is full
+    error STORAGE_ERROR: the call was not started, because it could not be written down: the disk is full
+    turn failed: STORAGE_ERROR
+    ");
     assert!(!moved.load(Ordering::Relaxed));
     broken.store(false, Ordering::Relaxed);
     assert_eq!(chat.run("why?").await.text(), "I see.");
@@ -411,6 +468,8 @@ async fn a_session_can_be_renamed_while_it_runs() {
 #[test]
 fn an_agent_has_one_session_storage() {
     let world = World::new("");
-    let error = youyou::agent().session_storage(store(&world)).and_then(|agent| agent.session_storage(store(&world)));
+    let error = youyou::agent()
+        .session_storage(Arc::new(store(&world)))
+        .and_then(|agent| agent.session_storage(Arc::new(store(&world))));
     assert_eq!(error.err().map(|error| error.code), Some(ErrorCode::StorageDuplicate));
 }
