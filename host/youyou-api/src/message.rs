@@ -1,7 +1,7 @@
 //! What a conversation consists of, in one normal form (Y4.2-1).
 //!
 //! A [`Message`] is what a provider is sent. The history that the runtime keeps is richer; requests are made from it
-//! anew each time.
+//! anew each time. Whatever may be long is shared (`Arc<str>`), so that a request takes no second copy of the conversation.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -32,7 +32,7 @@ pub enum Message {
         /// The tool that was called.
         tool_name: String,
         /// What the model reads.
-        content: String,
+        content: Arc<str>,
         /// Whether it is a failure.
         is_error: bool,
     },
@@ -40,7 +40,7 @@ pub enum Message {
     /// message (D-26).
     System {
         /// The notice.
-        text: String,
+        text: Arc<str>,
     },
 }
 
@@ -52,7 +52,7 @@ pub enum Part {
     /// Plain text.
     Text {
         /// The text.
-        text: String,
+        text: Arc<str>,
     },
     /// An image.
     Image(ImagePart),
@@ -62,7 +62,7 @@ pub enum Part {
 
 impl Part {
     /// A piece of text.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text { text: text.into() }
     }
 }
@@ -142,12 +142,12 @@ pub enum AssistantPart {
     /// Text for the user.
     Text {
         /// The text.
-        text: String,
+        text: Arc<str>,
     },
     /// How the model came to it. Sent back only to a provider that asks for it with a signature.
     Reasoning {
         /// The text.
-        text: String,
+        text: Arc<str>,
         /// What the provider wants back beside the text, as it came.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<Value>,

@@ -4,6 +4,8 @@
 //! record is `{"seq": …, "at": …, "type": …, "payload": {…}}`, whatever the store. What a later version adds is kept as it
 //! came ([`SessionEvent::Opaque`]), so that an older one can still read, continue and pass on the session.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned, ser::SerializeStruct};
 use serde_json::{Map, Value};
 
@@ -118,7 +120,7 @@ pub struct ToolResultRecord {
     /// The name that was asked for.
     pub tool_name: String,
     /// What the model reads.
-    pub content: String,
+    pub content: Arc<str>,
     /// Whether it is a failure.
     pub is_error: bool,
     /// The tool's own facts; not for the model.
@@ -131,7 +133,7 @@ pub struct ToolResultRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemRecord {
     /// The notice.
-    pub text: String,
+    pub text: Arc<str>,
     /// The title, where it is no notice but a section that a hook added to the system prompt of one turn (D-8); no later
     /// request holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,7 +259,7 @@ impl SessionEvent {
     }
 
     /// A notice of the runtime.
-    pub fn system(text: impl Into<String>) -> Self {
+    pub fn system(text: impl Into<Arc<str>>) -> Self {
         Self::SystemMessage(SystemRecord { text: text.into(), section: None })
     }
 

@@ -140,7 +140,7 @@ fn title_of(parts: &[Part]) -> Option<String> {
     const SKILL: &str = "<skill name=\"";
     let texts = || {
         parts.iter().filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
+            Part::Text { text } => Some(&**text),
             Part::Image(_) | Part::File(_) => None,
         })
     };

@@ -1,5 +1,7 @@
 //! The log of a session. It only grows; nothing in it is ever rewritten.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use youyou_api::{AssistantPart, CallId, CompactionMethod, Part, ToolCall, Usage, hook::DynamicSection};
@@ -32,7 +34,7 @@ pub enum Entry {
         /// The name that was asked for.
         tool_name: String,
         /// What the model reads.
-        content: String,
+        content: Arc<str>,
         /// Whether it is a failure.
         is_error: bool,
         /// The tool's own facts; not for the model.
@@ -42,7 +44,7 @@ pub enum Entry {
     /// A notice of the runtime, for the model.
     System {
         /// The notice.
-        text: String,
+        text: Arc<str>,
     },
     /// What a hook added to the system prompt of one turn (D-8); kept because it had influence, and sent with no later
     /// request.
@@ -219,7 +221,7 @@ mod tests {
         history.push(Entry::ToolResult {
             call_id: CallId::new("a"),
             tool_name: "t".into(),
-            content: String::new(),
+            content: "".into(),
             is_error: false,
             metadata: None,
         });

@@ -5,7 +5,10 @@
 //! after that message, in the order of the calls, and there are no other results (Y4.1-6); neighbours of one role are
 //! one message; the first message is the user's.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
 
 use youyou_api::{AssistantPart, CallId, Message, Part, ToolCall};
 
@@ -64,17 +67,17 @@ fn pair(messages: Vec<Message>) -> Vec<Message> {
     paired
 }
 
-fn answer(call: &ToolCall, result: Option<(String, bool)>) -> Message {
-    let (content, is_error) = result.unwrap_or_else(|| (NO_RESULT.to_owned(), true));
+fn answer(call: &ToolCall, result: Option<(Arc<str>, bool)>) -> Message {
+    let (content, is_error) = result.unwrap_or_else(|| (NO_RESULT.into(), true));
     Message::ToolResult { call_id: call.call_id.clone(), tool_name: call.tool_name.clone(), content, is_error }
 }
 
 /// The results of a list by the call they answer, each with its place.
-struct Results(HashMap<CallId, VecDeque<(usize, String, bool)>>);
+struct Results(HashMap<CallId, VecDeque<(usize, Arc<str>, bool)>>);
 
 impl Results {
     fn of(messages: &[Message]) -> Self {
-        let mut results: HashMap<CallId, VecDeque<(usize, String, bool)>> = HashMap::new();
+        let mut results: HashMap<CallId, VecDeque<(usize, Arc<str>, bool)>> = HashMap::new();
         for (position, message) in messages.iter().enumerate() {
             if let Message::ToolResult { call_id, content, is_error, .. } = message {
                 results.entry(call_id.clone()).or_default().push_back((position, content.clone(), *is_error));
@@ -85,7 +88,7 @@ impl Results {
 
     /// The first result for a call after the call's own place. Where an id repeats, the earlier call takes the earlier
     /// result (K-07).
-    fn take(&mut self, call_id: &CallId, after: usize) -> Option<(String, bool)> {
+    fn take(&mut self, call_id: &CallId, after: usize) -> Option<(Arc<str>, bool)> {
         let waiting = self.0.get_mut(call_id)?;
         while let Some((position, content, is_error)) = waiting.pop_front() {
             if position > after {
@@ -119,8 +122,7 @@ fn merge(messages: Vec<Message>) -> Vec<Message> {
             (Some(Message::User { parts }), Message::User { parts: more }) => parts.extend(more),
             (Some(Message::Assistant { parts }), Message::Assistant { parts: more }) => parts.extend(more),
             (Some(Message::System { text }), Message::System { text: more }) => {
-                text.push('\n');
-                text.push_str(&more);
+                *text = format!("{text}\n{more}").into();
             }
             (_, message) => merged.push(message),
         }

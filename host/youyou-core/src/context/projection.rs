@@ -151,7 +151,7 @@ fn quote(entries: &[Entry], first_kept: usize) -> Option<String> {
     let texts: Vec<_> = parts
         .iter()
         .map(|part| match part {
-            Part::Text { text } => text.clone(),
+            Part::Text { text } => text.to_string(),
             Part::Image(image) => format!("[image {:?}]", image.name),
             Part::File(file) => format!("[file {:?}]", file.name),
         })
@@ -171,7 +171,7 @@ fn message(entry: &Entry, result_limit: Option<usize>, capabilities: Capabilitie
         Entry::ToolResult { call_id, tool_name, content, is_error, .. } => Some(Message::ToolResult {
             call_id: call_id.clone(),
             tool_name: tool_name.clone(),
-            content: result_limit.map_or_else(|| content.clone(), |limit| shorten(content, limit).into_owned()),
+            content: result_limit.map_or_else(|| content.clone(), |limit| shorten(content, limit).into()),
             is_error: *is_error,
         }),
         Entry::System { text } => Some(Message::System { text: text.clone() }),

@@ -71,7 +71,7 @@ impl CallJournal for WriteAhead {
             let record = ToolResultRecord {
                 call_id: result.call_id.clone(),
                 tool_name: result.tool_name.clone(),
-                content: result.output.content.clone(),
+                content: result.output.content.as_str().into(),
                 is_error: result.output.is_error,
                 metadata: result.output.metadata.clone(),
             };

@@ -33,7 +33,7 @@ pub(super) fn event(entry: &Entry, seqs: &[u64], next: u64) -> SessionEvent {
         }
         Entry::System { text } => SessionEvent::SystemMessage(SystemRecord { text, section: None }),
         Entry::DynamicSection(DynamicSection { title, content }) => {
-            SessionEvent::SystemMessage(SystemRecord { text: content, section: Some(title) })
+            SessionEvent::SystemMessage(SystemRecord { text: content.into(), section: Some(title) })
         }
         Entry::Withheld { reason } => SessionEvent::Metadata(Metadata::withheld(reason)),
         Entry::Compaction { summary, first_kept, result_limit, tokens_before, method } => {
@@ -107,7 +107,7 @@ fn entry(event: SessionEvent, seqs: &[u64]) -> Option<Entry> {
         }
         SessionEvent::SystemMessage(SystemRecord { text, section: None }) => Entry::System { text },
         SessionEvent::SystemMessage(SystemRecord { text, section: Some(title) }) => {
-            Entry::DynamicSection(DynamicSection { title, content: text })
+            Entry::DynamicSection(DynamicSection { title, content: text.to_string() })
         }
         SessionEvent::Metadata(metadata) => return fact(&metadata, seqs),
         _ => return None,
@@ -143,9 +143,11 @@ mod tests {
             "[ab]".prop_map(|id| ToolCall { call_id: CallId::new(id), tool_name: "t".into(), arguments: "{".into() })
         };
         let part = prop_oneof![
-            text().prop_map(|text| AssistantPart::Text { text }),
-            (text(), any::<bool>())
-                .prop_map(|(text, signed)| AssistantPart::Reasoning { text, signature: signed.then(|| json!(1)) }),
+            text().prop_map(|text| AssistantPart::Text { text: text.into() }),
+            (text(), any::<bool>()).prop_map(|(text, signed)| AssistantPart::Reasoning {
+                text: text.into(),
+                signature: signed.then(|| json!(1))
+            }),
             call().prop_map(AssistantPart::ToolCall),
         ];
         let status = prop_oneof![Just(AssistantStatus::Complete), Just(AssistantStatus::Incomplete)];
@@ -159,9 +161,15 @@ mod tests {
             }),
             ("[abc]", text(), any::<bool>(), any::<Option<bool>>()).prop_map(|(id, content, is_error, fact)| {
                 let metadata = fact.map(|fact| json!({"fact": fact}));
-                Entry::ToolResult { call_id: CallId::new(id), tool_name: "t".into(), content, is_error, metadata }
+                Entry::ToolResult {
+                    call_id: CallId::new(id),
+                    tool_name: "t".into(),
+                    content: content.into(),
+                    is_error,
+                    metadata,
+                }
             }),
-            text().prop_map(|text| Entry::System { text }),
+            text().prop_map(|text| Entry::System { text: text.into() }),
             (text(), text()).prop_map(|(title, content)| Entry::DynamicSection(DynamicSection { title, content })),
             text().prop_map(|reason| Entry::Withheld { reason }),
             (any::<Option<u16>>(), 0..12usize, any::<Option<u16>>(), method).prop_map(

@@ -66,13 +66,13 @@ pub(crate) fn take_up(entries: Vec<Entry>) -> History {
         history.push(Entry::ToolResult {
             call_id: call.call_id,
             tool_name: call.tool_name,
-            content: INTERRUPTED.to_owned(),
+            content: INTERRUPTED.into(),
             is_error: true,
             metadata: None,
         });
     }
     if broke_off {
-        history.push(Entry::System { text: BROKE_OFF.to_owned() });
+        history.push(Entry::System { text: BROKE_OFF.into() });
     }
     history
 }

@@ -48,7 +48,7 @@ impl Turn<'_> {
             return Err(Error::new(ErrorCode::MaxToolCallsExceeded, message).with_detail("limit", limit));
         }
         if let Some(text) = notice {
-            self.history.push(Entry::System { text });
+            self.history.push(Entry::System { text: text.into() });
         }
         Ok(())
     }
@@ -80,7 +80,7 @@ impl Turn<'_> {
         self.history.push(Entry::ToolResult {
             call_id: result.call_id,
             tool_name: result.tool_name,
-            content: result.output.content,
+            content: result.output.content.into(),
             is_error: result.output.is_error,
             metadata: result.output.metadata,
         });

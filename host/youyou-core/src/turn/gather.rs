@@ -157,14 +157,14 @@ impl Gather {
                     calls.push(call);
                     slots.push(None);
                 }
-                Draft::Text(text) => slots.push(Some(AssistantPart::Text { text })),
+                Draft::Text(text) => slots.push(Some(AssistantPart::Text { text: text.into() })),
                 Draft::Reasoning { text, signature } => {
-                    slots.push(Some(AssistantPart::Reasoning { text, signature }));
+                    slots.push(Some(AssistantPart::Reasoning { text: text.into(), signature }));
                 }
             }
         }
         calls.sort_by_key(|call| call.index);
-        let mut gathered = Gathered::default();
+        let mut gathered = Gathered { parts: Vec::with_capacity(slots.len()), renamed: Vec::new() };
         let mut calls = calls.into_iter();
         for slot in slots {
             let part = slot.or_else(|| calls.next().map(|call| named(call, next_id(), &mut gathered.renamed)));

@@ -138,7 +138,7 @@ impl Turn<'_> {
             _ => None,
         });
         let texts = last.into_iter().flatten().filter_map(|part| match part {
-            AssistantPart::Text { text } => Some(text.as_str()),
+            AssistantPart::Text { text } => Some(&**text),
             AssistantPart::Reasoning { .. } | AssistantPart::ToolCall(_) => None,
         });
         texts.collect()

@@ -276,7 +276,7 @@ impl<'a> Turn<'a> {
         for call in &calls {
             self.skip(call, interruption.error());
         }
-        self.history.push(Entry::System { text: interruption.notice().to_owned() });
+        self.history.push(Entry::System { text: interruption.notice().into() });
     }
 
     /// The provider cannot take what the user attached: without the message, what comes after it can be sent (D-73).

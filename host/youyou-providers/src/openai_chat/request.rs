@@ -76,7 +76,7 @@ fn assistant(parts: &[AssistantPart], model: &Model) -> Value {
             AssistantPart::Reasoning { text, signature } => {
                 let own = signature::own(signature.as_ref(), Api::OpenAiChat, model);
                 if let Some(field) = own.and_then(|own| own.get("field")).and_then(Value::as_str) {
-                    message.insert(field.to_owned(), text.as_str().into());
+                    message.insert(field.to_owned(), (&**text).into());
                 }
             }
             AssistantPart::ToolCall(call) => calls.push(json!({

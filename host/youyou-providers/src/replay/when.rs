@@ -60,7 +60,7 @@ impl When {
             Some(Message::User { parts }) => Self::User { is: text(parts).map(str::to_owned), contains: None },
             Some(Message::ToolResult { call_id: _, tool_name, content, is_error }) => Self::ToolResult {
                 tool_name: Some(tool_name.clone()),
-                is: Some(content.clone()),
+                is: Some(content.to_string()),
                 contains: None,
                 is_error: Some(*is_error),
             },
@@ -109,7 +109,7 @@ fn last(request: &ChatRequest) -> Option<&Message> {
 
 fn text(parts: &[Part]) -> Option<&str> {
     parts.iter().rev().find_map(|part| match part {
-        Part::Text { text } => Some(text.as_str()),
+        Part::Text { text } => Some(&**text),
         Part::Image(_) | Part::File(_) => None,
     })
 }
@@ -120,7 +120,7 @@ pub(super) fn latest(request: &ChatRequest) -> (Option<&str>, Option<&str>) {
     for message in &request.messages {
         match message {
             Message::User { parts } => user = text(parts).or(user),
-            Message::ToolResult { content, .. } => result = Some(content.as_str()),
+            Message::ToolResult { content, .. } => result = Some(&**content),
             Message::Assistant { .. } | Message::System { .. } => {}
         }
     }

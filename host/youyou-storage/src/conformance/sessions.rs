@@ -74,7 +74,7 @@ fn one_of_each() -> Vec<SessionEvent> {
             parts: vec![
                 AssistantPart::Reasoning { text: "hm".into(), signature: Some(json!({"s": [1, null]})) },
                 AssistantPart::ToolCall(call),
-                AssistantPart::Text { text: String::new() },
+                AssistantPart::Text { text: "".into() },
             ],
             status: MessageStatus::Incomplete,
             usage: Usage { input_tokens: u64::MAX, output_tokens: 1 },
@@ -88,7 +88,7 @@ fn one_of_each() -> Vec<SessionEvent> {
         SessionEvent::ToolResult(ToolResultRecord {
             call_id,
             tool_name: "t".into(),
-            content: "line\n".repeat(200_000),
+            content: "line\n".repeat(200_000).into(),
             is_error: true,
             metadata: Some(json!(null)),
         }),

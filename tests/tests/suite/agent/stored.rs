@@ -13,7 +13,7 @@ use youyou::{
     AssistantPart, BoxFuture, CallId, Durability, Error, ErrorCode, HookEvent, JsonlSessions, NewRecord, NewSession,
     Page, Part, SessionEvent, SessionId, SessionLog, SessionOptions, SessionStorage, ToolCall, ToolOutput,
     record::{AssistantRecord, MessageStatus, ToolResultRecord},
-    storage::{Fork, OpenSession, SessionQuery, SessionSummary, StoredSession},
+    storage::{OpenSession, SessionQuery, SessionSummary, StoredSession},
 };
 use youyou_tests::{
     World,
@@ -167,7 +167,7 @@ fn result(call: &str) -> SessionEvent {
     SessionEvent::ToolResult(ToolResultRecord {
         call_id: CallId::new(call),
         tool_name: "t".into(),
-        content: format!("{call} done"),
+        content: format!("{call} done").into(),
         is_error: false,
         metadata: None,
     })

@@ -108,12 +108,12 @@ fn shortened(message: &Message, result_limit: usize, text_limit: usize) -> Messa
             parts: parts
                 .iter()
                 .map(|part| match part {
-                    AssistantPart::Text { text } => AssistantPart::Text { text: cut(text) },
+                    AssistantPart::Text { text } => AssistantPart::Text { text: cut(text).into() },
                     AssistantPart::ToolCall(call) => {
                         AssistantPart::ToolCall(ToolCall { arguments: cut(&call.arguments), ..call.clone() })
                     }
                     AssistantPart::Reasoning { text, .. } => {
-                        AssistantPart::Reasoning { text: cut(text), signature: None }
+                        AssistantPart::Reasoning { text: cut(text).into(), signature: None }
                     }
                 })
                 .collect(),
@@ -121,10 +121,10 @@ fn shortened(message: &Message, result_limit: usize, text_limit: usize) -> Messa
         Message::ToolResult { call_id, tool_name, content, is_error } => Message::ToolResult {
             call_id: call_id.clone(),
             tool_name: tool_name.clone(),
-            content: shorten(content, result_limit).into_owned(),
+            content: shorten(content, result_limit).into(),
             is_error: *is_error,
         },
-        Message::System { text } => Message::System { text: cut(text) },
+        Message::System { text } => Message::System { text: cut(text).into() },
     }
 }
 

@@ -83,9 +83,9 @@ pub(super) fn log() -> impl Strategy<Value = Vec<Entry>> {
         ]
     };
     let said = prop_oneof![
-        text().prop_map(|text| AssistantPart::Text { text }),
+        text().prop_map(|text| AssistantPart::Text { text: text.into() }),
         id().prop_map(call),
-        text().prop_map(|text| AssistantPart::Reasoning { text, signature: Some("s".into()) }),
+        text().prop_map(|text| AssistantPart::Reasoning { text: text.into(), signature: Some("s".into()) }),
     ];
     let image = Part::Image(ImagePart { name: "i".into(), format: ImageFormat::Png, data: "AAAA".into(), size: 3 });
     let sent = prop_oneof![4 => text().prop_map(Part::text), 1 => Just(image)];
@@ -93,14 +93,14 @@ pub(super) fn log() -> impl Strategy<Value = Vec<Entry>> {
     let summary = prop_oneof![Just(None), text().prop_map(Some)];
     let method = prop_oneof![Just(CompactionMethod::Summary), Just(CompactionMethod::Truncation)];
     let step = (id(), text(), text()).prop_map(|(id, said, content)| {
-        vec![assistant(vec![AssistantPart::Text { text: said }, call(id)]), result(id, &content)]
+        vec![assistant(vec![AssistantPart::Text { text: said.into() }, call(id)]), result(id, &content)]
     });
     let anything = prop_oneof![
         5 => step,
         3 => prop::collection::vec(sent, 1..3).prop_map(|parts| vec![Entry::User { parts }]),
         2 => prop::collection::vec(said, 0..4).prop_map(|parts| vec![assistant(parts)]),
         2 => (id(), text()).prop_map(|(id, content)| vec![result(id, &content)]),
-        1 => text().prop_map(|text| vec![Entry::System { text }]),
+        1 => text().prop_map(|text| vec![Entry::System { text: text.into() }]),
         1 => (summary, 0_usize..30, limit, method).prop_map(|(summary, first_kept, result_limit, method)| {
             vec![Entry::Compaction { summary, first_kept, result_limit, tokens_before: 0, method }]
         }),

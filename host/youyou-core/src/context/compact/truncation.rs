@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((plan.first_kept, plan.result_limit), (0, Some(16 * 1024)));
         entries.push(plan.compaction(250_000));
         assert!(estimate_messages(&entries, Capabilities::ALL) < 5_000);
-        assert!(matches!(&entries[2], Entry::ToolResult { content, .. } if *content == huge));
+        assert!(matches!(&entries[2], Entry::ToolResult { content, .. } if **content == *huge));
     }
 
     /// D-35: what was asked for stays, also where a turn alone is too large.
