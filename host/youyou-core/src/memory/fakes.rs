@@ -233,7 +233,7 @@ impl Provider {
     pub(super) fn heard(&self, number: usize) -> String {
         match lock(&self.requests)[number].0.messages.as_slice() {
             [Message::User { parts }] => match parts.as_slice() {
-                [Part::Text { text }] => text.clone(),
+                [Part::Text { text }] => text.to_string(),
                 other => panic!("{other:?}"),
             },
             other => panic!("{other:?}"),
