@@ -61,7 +61,7 @@ fn record(seq: u64) -> NewRecord {
         2 => SessionEvent::ToolResult(ToolResultRecord {
             call_id,
             tool_name: "write".into(),
-            content: "é\n".repeat(usize::try_from(seq * 37 % 2_000).expect("it fits")),
+            content: "é\n".repeat(usize::try_from(seq * 37 % 2_000).expect("it fits")).into(),
             is_error: false,
             metadata: None,
         }),
