@@ -96,7 +96,7 @@ fn each_end_is_told_apart() {
     {"type":"text_delta","text":"half"}
     network: the answer ended without saying that it is complete (no finish reason)
     --
-    other: a piece of the answer cannot be read (expected ident at line 1 column 11): {"type": nonsense
+    network: a piece of the answer cannot be read (expected ident at line 1 column 11): {"type": nonsense
     "#);
 }
 

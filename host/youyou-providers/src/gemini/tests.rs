@@ -69,7 +69,7 @@ fn each_end_is_told_apart() {
     network: the answer ended without saying that it is complete (no finish reason)
     --
     {"type":"text_delta","text":"half"}
-    other: a piece of the answer cannot be read (EOF while parsing an object at line 1 column 16): {"candidates":[{
+    network: a piece of the answer cannot be read (EOF while parsing an object at line 1 column 16): {"candidates":[{
     "#);
 }
 

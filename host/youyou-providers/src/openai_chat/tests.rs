@@ -141,7 +141,7 @@ fn an_answer_that_goes_wrong_is_an_error() {
     network: the answer ended without saying that it is complete (no finish reason)
     --
     {"type":"text_delta","text":"half"}
-    other: a piece of the answer cannot be read (EOF while parsing an object at line 1 column 20): {"choices":[{"delta"
+    network: a piece of the answer cannot be read (EOF while parsing an object at line 1 column 20): {"choices":[{"delta"
     --
     {"type":"text_delta","text":"half"}
     rate_limit: Rate limit reached

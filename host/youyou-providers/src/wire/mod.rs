@@ -197,8 +197,9 @@ pub(crate) fn tool_name(name: &str) -> Cow<'_, str> {
 /// When it is something else; the message shows its beginning.
 pub(crate) fn parse<T: DeserializeOwned>(data: &str) -> Result<T, ProviderError> {
     serde_json::from_str(data).map_err(|error| {
+        // Something between the two garbled it; the same request may well be answered whole.
         let message = format!("a piece of the answer cannot be read ({error}): {}", complaint::excerpt(data));
-        ProviderError::new(ProviderErrorKind::Other, message)
+        ProviderError::new(ProviderErrorKind::Network, message)
     })
 }
 

@@ -1,3 +1,4 @@
 //! Model APIs over HTTP, from the agent's side.
 
+mod chaos;
 mod conversation;
