@@ -9,6 +9,7 @@ mod demo;
 mod deny;
 mod guests;
 mod hooks_page;
+mod real_model;
 mod schema;
 mod setup;
 mod steps;
@@ -42,6 +43,8 @@ enum Command {
     Test,
     /// Measures the ratios that speed and size are held against, in release, and writes docs/performance.md
     Bench,
+    /// Talks to a small model that runs on this machine: once a server for it is compiled, which takes some minutes
+    RealModel,
     /// Writes the JSON Schemas of the documents to docs/schema/, and docs/hooks.md
     Schema(schema::Args),
 }
@@ -66,6 +69,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Check => checks::run(&workspace),
         Command::Test => test::run(&workspace),
         Command::Bench => bench::run(&workspace),
+        Command::RealModel => real_model::run(&workspace),
         Command::Schema(args) => schema::run(&workspace, args.mode()),
     }
 }

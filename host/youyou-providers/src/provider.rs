@@ -7,6 +7,7 @@ use reqwest::{
     Url,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
+use serde_json::{Map, Value};
 use youyou_api::{
     CancellationToken, ChatEvent, ChatRequest, ChatStream, ModelId, ModelInfo, ModelProvider, Part, ProviderError,
     ProviderErrorKind, ProviderId,
@@ -32,6 +33,9 @@ pub struct HttpSettings {
     pub key: ApiKey,
     /// What every request carries beside that, as names and values; a value is treated like a key.
     pub headers: Vec<(String, String)>,
+    /// What the body of every request holds beside that, at its top; it goes before what the request says itself. For
+    /// what one server knows and no other: `{"top_k": 20}`.
+    pub extra_body: Map<String, Value>,
     /// What it serves.
     pub models: Vec<Model>,
     /// How long connecting may take.
@@ -57,6 +61,7 @@ impl HttpSettings {
             base_url: api.base_url().to_owned(),
             key,
             headers: Vec::new(),
+            extra_body: Map::new(),
             models: Vec::new(),
             connect_timeout: Self::CONNECT_TIMEOUT,
             stall_timeout: Self::STALL_TIMEOUT,
@@ -102,6 +107,7 @@ struct Inner {
     api: Api,
     key: ApiKey,
     secrets: Secrets,
+    extra_body: Map<String, Value>,
     models: Vec<Model>,
     client: Client,
     tools_in_prompt: bool,
@@ -113,13 +119,26 @@ impl HttpProvider {
     /// # Errors
     /// [`SettingsError`] for an address or a header that cannot be used.
     pub fn new(settings: HttpSettings) -> Result<Self, SettingsError> {
-        let HttpSettings { id, api, base_url, key, headers, models, connect_timeout, stall_timeout, tools_in_prompt } =
-            settings;
+        let HttpSettings {
+            id,
+            api,
+            base_url,
+            key,
+            headers,
+            extra_body,
+            models,
+            connect_timeout,
+            stall_timeout,
+            tools_in_prompt,
+        } = settings;
         let base = base_url_of(&base_url)?;
         let secrets = Secrets::new(&key, headers.iter().map(|(_, value)| value.as_str()));
         let client = Client::new(base, header_map(&headers)?, connect_timeout, stall_timeout);
         let infos = models.iter().map(|model| model.info.clone()).collect();
-        Ok(Self { inner: Arc::new(Inner { id, api, key, secrets, models, client, tools_in_prompt }), infos })
+        Ok(Self {
+            inner: Arc::new(Inner { id, api, key, secrets, extra_body, models, client, tools_in_prompt }),
+            infos,
+        })
     }
 }
 
@@ -222,7 +241,10 @@ impl Inner {
             let message = format!("there is no model {:?} at this provider", request.model.as_str());
             ProviderError::new(ProviderErrorKind::InvalidRequest, message)
         })?;
-        let body = self.api.request(request, model)?;
+        let mut body = self.api.request(request, model)?;
+        for (key, value) in &self.extra_body {
+            body.json[key] = value.clone();
+        }
         let headers = self.api.headers(self.key.reveal()?)?;
         let outgoing = Outgoing { path: body.path, headers, body: body.json.to_string().into_bytes() };
         Ok(Answer::new(self.client.open(outgoing).await?, self.api.decoder(model)))

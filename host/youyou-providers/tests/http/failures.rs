@@ -100,13 +100,16 @@ async fn a_server_that_keeps_silent_is_given_up() {
 async fn a_key_travels_in_its_header_and_nowhere_else() {
     let server = Server::answering(reply("500 No", "", ""), Then::Close).await;
     let headers = vec![("X-Team".to_owned(), "blue".to_owned())];
-    let with = HttpProvider::new(HttpSettings { headers, ..settings(server.base_url.clone()) }).expect("settings");
+    let extra_body = serde_json::Map::from_iter([("top_k".to_owned(), 20.into()), ("stream".to_owned(), 1.into())]);
+    let settings_with = HttpSettings { headers, extra_body, ..settings(server.base_url.clone()) };
+    let with = HttpProvider::new(settings_with).expect("settings");
     ask(&with).await;
     let heard = server.heard();
     let [sent] = &heard[..] else { panic!("{heard:?}") };
     assert!(sent.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{sent}");
     assert!(sent.contains(&format!("authorization: Bearer {KEY}\r\n")) && sent.contains("x-team: blue\r\n"), "{sent}");
     assert_eq!(sent.matches(KEY).count(), 1);
+    assert!(sent.contains("\"top_k\":20") && sent.contains("\"stream\":1,"), "{sent}");
     assert!(!format!("{with:?}").contains(KEY));
 
     let key = ApiKey::missing("the environment variable X is not set");

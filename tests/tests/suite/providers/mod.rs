@@ -2,3 +2,4 @@
 
 mod chaos;
 mod conversation;
+mod real_model;
