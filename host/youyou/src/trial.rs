@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn every_event_has_a_sample() {
         for event in HookEvent::ALL {
-            let sample = sample(*event).expect(event.as_str());
+            let sample = sample(*event).expect("a sample");
             assert_eq!(sample.event(), *event);
             assert_eq!(session_of(&sample).as_str(), "run-hook");
         }
