@@ -9,7 +9,8 @@ use std::{
 
 use serde_json::{Map, Value};
 use youyou_api::{
-    Error, ErrorCode, ModelId, ModelInfo, ModelProvider, NewSession, Plugin, PluginId, SessionId, SessionStorage,
+    Error, ErrorCode, MemoryId, MemoryStorage, ModelId, ModelInfo, ModelProvider, Namespace, NewSession, Plugin,
+    PluginId, SessionId, SessionStorage,
 };
 
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
     events::now_ms,
     hooks::Hooks,
     journal::Journal,
+    memory::{MemoryManager, MemorySettings},
     plugins::{self, CodePlugin, FilePlugin, Merged, PluginStatus, Switches, lifecycle},
     prompt::{self, Environment, PromptParts, SectionName, SourcedText, SystemPrompt},
     session::{
@@ -46,6 +48,10 @@ pub struct AgentConfig {
     pub compact_model: Option<ModelId>,
     /// What to tell them; the usual without it.
     pub compact_prompt: Option<String>,
+    /// Who extracts memories; the session's model without it (Y4.7-2).
+    pub memory_model: Option<ModelId>,
+    /// How much is remembered, and how often.
+    pub memory: MemorySettings,
     /// Configurations of plugins by their ids; each goes before what the plugin or its folder says (Y3.5-2).
     pub plugin_configs: Map<String, Value>,
 }
@@ -62,6 +68,8 @@ impl Default for AgentConfig {
             compact_threshold: 0.8,
             compact_model: None,
             compact_prompt: None,
+            memory_model: None,
+            memory: MemorySettings::default(),
             plugin_configs: Map::new(),
         }
     }
@@ -113,6 +121,10 @@ pub struct AgentParts {
     pub definitions: Arc<dyn Definitions>,
     /// Where sessions are kept; without it they live in memory (Y3.7-4).
     pub session_storage: Option<Arc<dyn SessionStorage>>,
+    /// Where memories are kept; without it nothing is remembered (Y3.8).
+    pub memory_storage: Option<Arc<dyn MemoryStorage>>,
+    /// Names memories; unique over all time and machines.
+    pub memory_ids: Arc<dyn Fn() -> MemoryId + Send + Sync>,
     /// Reads what the user attaches; without it, nothing can be attached.
     pub attachments: Option<Arc<dyn AttachmentReader>>,
     /// What to do about skills whose tools are missing.
@@ -187,6 +199,11 @@ impl Agent {
     /// Every model, in the order of registration.
     pub fn models(&self) -> impl Iterator<Item = &ModelInfo> {
         self.0.parts.providers.iter().flat_map(|provider| provider.models())
+    }
+
+    /// Where memories are kept, if anywhere.
+    pub fn memory_storage(&self) -> Option<&Arc<dyn MemoryStorage>> {
+        self.0.parts.memory_storage.as_ref()
     }
 
     /// Where sessions are kept, if anywhere.
@@ -318,9 +335,31 @@ impl Inner {
         let Merged { registry, plugins } = self.merge(&snapshot.plugins);
         let prompt = self.prompt(&snapshot, &plugins, &options, Some(&*provider));
         let hooks = Hooks::new(registry, id, self.parts.cwd.clone());
-        let env = self.env(snapshot.tools, hooks, &prompt, model, provider, &options)?;
+        let memory = self.memory(hooks.session(), &model, &provider, &history)?;
+        let mut env = self.env(snapshot.tools, hooks, prompt, model, provider, &options)?;
+        env.memory = memory;
         let attachments = self.parts.attachments.clone();
-        Ok(Session::new(SessionParts { env, prompt, skills: snapshot.skills, attachments, place, history, journal }))
+        Ok(Session::new(SessionParts { env, skills: snapshot.skills, attachments, place, history, journal }))
+    }
+
+    /// What remembers for a session (Y4.7); of one that goes on, what is there was read before.
+    fn memory(
+        &self,
+        session: &SessionId,
+        model: &ModelInfo,
+        provider: &Arc<dyn ModelProvider>,
+        history: &History,
+    ) -> Result<Option<Arc<MemoryManager>>, Error> {
+        let Some(storage) = &self.parts.memory_storage else { return Ok(None) };
+        let config = &self.parts.config;
+        let (model, provider) = match &config.memory_model {
+            Some(id) => self.configured("memory_model", Some(id))?,
+            None => (model.clone(), provider.clone()),
+        };
+        let namespace = Namespace::workspace(&self.parts.cwd);
+        let (ids, source) = (self.parts.memory_ids.clone(), session.to_string());
+        let memory = MemoryManager::new(storage.clone(), namespace, provider, model, config.memory, ids, source);
+        Ok(Some(Arc::new(memory.resumed(history.entries().len()))))
     }
 
     /// Remembers the session that runs now, so that a shutdown ends it.
@@ -430,7 +469,7 @@ impl Inner {
         &self,
         tools: ToolCatalog,
         hooks: Hooks,
-        prompt: &SystemPrompt,
+        prompt: SystemPrompt,
         model: ModelInfo,
         provider: Arc<dyn ModelProvider>,
         options: &SessionOptions,
@@ -448,6 +487,8 @@ impl Inner {
             provider,
             model,
             system: prompt.render(),
+            prompt,
+            memory: None,
             tools: specs,
             dispatcher: Dispatcher::new(Arc::new(tools)).with_timeout(config.tool_timeout),
             sampling: options.sampling,

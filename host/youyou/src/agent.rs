@@ -6,12 +6,13 @@ use std::{
 };
 
 use youyou_api::{
-    AttachmentSource, Error, ErrorCode, ModelId, ModelProvider, Part, Plugin, SessionId, SessionStorage, Skill,
-    SourceLabel, ToolHandler,
+    AttachmentSource, Error, ErrorCode, MemoryId, MemoryStorage, ModelId, ModelProvider, Part, Plugin, SessionId,
+    SessionStorage, Skill, SourceLabel, ToolHandler,
 };
 use youyou_component::{ComponentHost, HostConfig};
 use youyou_core::{
     Agent, AgentConfig, AgentParts, Definitions, MissingTools, Snapshot,
+    memory::MemorySettings,
     prompt::{Environment, SourcedText},
     session::AttachmentReader,
     skills::SkillCatalog,
@@ -48,6 +49,7 @@ pub struct AgentBuilder {
     skills: Vec<Skill>,
     plugins: Vec<Arc<dyn Plugin>>,
     session_storage: Option<Arc<dyn SessionStorage>>,
+    memory_storage: Option<Arc<dyn MemoryStorage>>,
     components: Option<ComponentHost>,
     base_instructions: Option<String>,
     missing_tools: MissingTools,
@@ -137,6 +139,18 @@ impl AgentBuilder {
         Ok(self)
     }
 
+    /// Registers where memories are kept; without it nothing is remembered from session to session (Y3.8).
+    ///
+    /// # Errors
+    /// `STORAGE_DUPLICATE` for a second one (Y3.1-2, D-48).
+    pub fn memory_storage(mut self, storage: Arc<dyn MemoryStorage>) -> Result<Self, Error> {
+        if self.memory_storage.replace(storage).is_some() {
+            let message = "a memory storage is registered already; an agent has at most one";
+            return Err(Error::new(ErrorCode::StorageDuplicate, message));
+        }
+        Ok(self)
+    }
+
     /// Shares a component host, and with it the compiled components, with others.
     #[must_use]
     pub fn components(mut self, host: ComponentHost) -> Self {
@@ -186,6 +200,8 @@ impl AgentBuilder {
             providers,
             plugins: self.plugins,
             session_storage: self.session_storage,
+            memory_storage: self.memory_storage,
+            memory_ids: Arc::new(memory_id),
             attachments: Some(Arc::new(Attachments(youyou_files::AttachmentReader::new(
                 &roots.home,
                 &roots.workspace,
@@ -307,8 +323,18 @@ fn agent_config(config: Config, base_instructions: Option<String>) -> AgentConfi
         compact_threshold: config.compact_threshold,
         compact_model: config.compact_model.map(ModelId::new),
         compact_prompt: config.compact_prompt,
+        memory_model: config.memory_model.map(ModelId::new),
+        memory: MemorySettings {
+            max_items: config.memory_max_items as usize,
+            checkpoint_interval: config.memory_checkpoint_interval,
+            ..default.memory
+        },
         plugin_configs: config.plugin_configs,
     }
+}
+
+fn memory_id() -> MemoryId {
+    MemoryId::new(uuid::Uuid::now_v7().to_string())
 }
 
 /// Unique over all time and machines, and ordered by the time it was made.

@@ -46,7 +46,6 @@ pub struct Session {
 /// What a session is made of.
 pub(crate) struct SessionParts {
     pub(crate) env: TurnEnv,
-    pub(crate) prompt: SystemPrompt,
     pub(crate) skills: SkillCatalog,
     pub(crate) attachments: Option<Arc<dyn AttachmentReader>>,
     pub(crate) place: Place,
@@ -74,7 +73,6 @@ impl Drop for Place {
 
 struct Shared {
     env: TurnEnv,
-    prompt: SystemPrompt,
     skills: SkillCatalog,
     attachments: Option<Arc<dyn AttachmentReader>>,
     clock: EventClock,
@@ -176,7 +174,7 @@ async fn close_journal(journal: Arc<tokio::sync::Mutex<Journal>>, entries: &[Ent
 
 impl Session {
     pub(crate) fn new(parts: SessionParts) -> Self {
-        let SessionParts { env, prompt, skills, attachments, place, history, journal } = parts;
+        let SessionParts { env, skills, attachments, place, history, journal } = parts;
         let turns = history.entries().iter().filter(|entry| matches!(entry, Entry::User { .. })).count();
         let log = Log {
             history,
@@ -188,7 +186,6 @@ impl Session {
         Self {
             shared: Arc::new(Shared {
                 env,
-                prompt,
                 skills,
                 attachments,
                 clock,
@@ -215,9 +212,9 @@ impl Session {
         &self.shared.env.model
     }
 
-    /// The system prompt, section by section.
+    /// The system prompt, section by section; without what is remembered, which depends on what is said first.
     pub fn prompt(&self) -> &SystemPrompt {
-        &self.shared.prompt
+        &self.shared.env.prompt
     }
 
     /// The skills that the user may call.
@@ -251,6 +248,7 @@ impl Session {
         let id = TurnId::new(format!("turn-{number}"));
         let (publisher, events) = Publisher::of_turn(self.id().clone(), id.clone(), shared.clock.clone());
         let begin = Begin { id, events: publisher, input, journal: log.journal.clone() };
+        let memory = shared.env.memory.clone();
         tokio::spawn(async move {
             let Log { history, breaker, .. } = &mut *log;
             let ending = turn::run(&busy.0.env, history, breaker, &control, begin).await;
@@ -258,6 +256,9 @@ impl Session {
             // this one is dropped.
             drop(busy);
             ending.publish();
+            if let Some(memory) = memory {
+                memory.turn_ended(log.history.entries());
+            }
             drop(log);
         });
         Ok(events)
@@ -331,8 +332,8 @@ impl Session {
         turn::fire(&self.shared.env.hooks, payload, &CancellationToken::new(), &report).await
     }
 
-    /// Ends the session: a turn that runs is cancelled and waited for, plugins are told (D-67); then the agent is free
-    /// for another (Y6.2-5).
+    /// Ends the session: a turn that runs is cancelled and waited for, plugins are told, what is worth remembering is
+    /// extracted (D-67); then the agent is free for another (Y6.2-5).
     ///
     /// Running tools come to their own end, unless [`cancel`](Self::cancel) is called besides (D-27). Closing twice is
     /// fine. A session that is dropped without it ends untold.
@@ -350,6 +351,9 @@ impl Session {
         if place.is_some() {
             let (session_id, message_count) = (self.id().clone(), log.history.message_count());
             self.fire(HookEventPayload::SessionEnd(SessionEnd { session_id, message_count })).await;
+            if let Some(memory) = &self.shared.env.memory {
+                memory.finish(log.history.entries()).await;
+            }
         }
         if let Some(journal) = log.journal.take()
             && let Err(error) = close_journal(journal, log.history.entries()).await

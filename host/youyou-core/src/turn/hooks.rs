@@ -49,6 +49,7 @@ impl Turn<'_> {
     /// # Errors
     /// `HOOK_ABORTED`: the message is in the log, and in no request.
     pub(super) async fn start(&mut self, mut input: TurnInput) -> Result<(), Error> {
+        self.recall(&input.text).await;
         if !self.env.hooks.is_tapped(HookEvent::TurnStart) {
             self.history.push(Entry::User { parts: input.into_parts() });
             return Ok(());
@@ -74,6 +75,19 @@ impl Turn<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What is remembered stands in the prompt from the first turn on, and stays the same for the session (D-66).
+    async fn recall(&mut self, text: &str) {
+        let Some(memory) = &self.env.memory else { return };
+        let recalled = tokio::select! {
+            biased;
+            () = self.control.stop().cancelled() => return,
+            recalled = memory.recall(text) => recalled,
+        };
+        if let Some(section) = recalled {
+            self.system = self.env.prompt.clone().with(section).render();
+        }
     }
 
     /// The last section of the prompt is the one that changes, so that providers can reuse what they read before (D-8).

@@ -23,6 +23,8 @@ use crate::{
     events::Publisher,
     hooks::{Hooks, PluginChain, Reporter},
     journal::{Journal, Saved, WriteAhead},
+    memory::MemoryManager,
+    prompt::SystemPrompt,
     session::resume::BROKE_OFF,
     tools::Dispatcher,
 };
@@ -33,8 +35,12 @@ pub(crate) struct TurnEnv {
     pub(crate) cwd: Arc<Path>,
     pub(crate) provider: Arc<dyn ModelProvider>,
     pub(crate) model: ModelInfo,
-    /// The system prompt, without what hooks add for one turn.
+    /// The system prompt, without what is remembered and what hooks add for one turn.
+    pub(crate) prompt: SystemPrompt,
+    /// The same as text.
     pub(crate) system: String,
+    /// What is remembered, and what of the session is to be; none without a storage of memories.
+    pub(crate) memory: Option<Arc<MemoryManager>>,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) dispatcher: Dispatcher,
     pub(crate) hooks: Arc<Hooks>,

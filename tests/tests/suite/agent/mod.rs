@@ -8,6 +8,7 @@ mod cancel;
 mod compaction;
 mod folders;
 mod hooks;
+mod memories;
 mod plugins;
 mod prompts;
 mod providers;
