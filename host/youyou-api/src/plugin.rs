@@ -58,6 +58,12 @@ pub trait HookHandler: Send + Sync {
         context: CallContext,
     ) -> BoxFuture<'a, Result<HookOutcome, Error>>;
 
+    /// Makes ready what the first event would otherwise wait for, such as compiling a component. Asked as a session
+    /// begins, before any event; what fails here fails again, and is told, when the handler is asked.
+    fn prepare(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
     /// How long it may take; without it [`DEFAULT_HOOK_TIMEOUT`].
     fn timeout(&self) -> Option<Duration> {
         None

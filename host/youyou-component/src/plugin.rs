@@ -121,6 +121,11 @@ impl HookHandler for ComponentHook {
         Box::pin(async move { self.run(payload, &context).await.map_err(failure::of_hook) })
     }
 
+    fn prepare(&self) -> BoxFuture<'_, ()> {
+        // What is wrong is told when the handler is asked.
+        Box::pin(async { drop(self.warm_up().await) })
+    }
+
     fn timeout(&self) -> Option<Duration> {
         self.settings.timeout.or(self.plugin.component.spec().timeout)
     }

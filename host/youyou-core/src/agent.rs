@@ -335,6 +335,7 @@ impl Inner {
         let Merged { registry, plugins } = self.merge(&snapshot.plugins);
         let prompt = self.prompt(&snapshot, &plugins, &options, Some(&*provider));
         let hooks = Hooks::new(registry, id, self.parts.cwd.clone());
+        hooks.prepare().await;
         let memory = self.memory(hooks.session(), &model, &provider, &history)?;
         let mut env = self.env(snapshot.tools, hooks, prompt, model, provider, &options)?;
         env.memory = memory;

@@ -74,7 +74,7 @@ fn filled(runtime: &Runtime, kind: &str, folder: &Path, sessions: u64) -> Outcom
     let store = store(runtime, kind, folder)?;
     runtime.block_on(async {
         for n in 0..sessions {
-            let session = NewSession::new(session_id(n), n).in_project("/home/somebody/project");
+            let session = NewSession::new(session_id(n), n).in_project("/home/me/project");
             let mut log = store.create(session).await?;
             log.append(exchange(n), Durability::Buffered).await?;
             log.close().await?;

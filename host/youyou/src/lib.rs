@@ -36,14 +36,17 @@ pub use providers::{ConfiguredModel, ConfiguredProviders, configured_providers};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use trial::{Change, HookTrial, Tried, TriedAnswer};
 pub use youyou_api::*;
-pub use youyou_component::{Cache, CacheInfo, ComponentHost, Grants, HostConfig, Inspection, inspect};
+pub use youyou_component::{
+    Cache, CacheInfo, ComponentHost, ComponentPlugin, ComponentSpec, Grants, HookSettings, HostConfig, Inspection,
+    Instancing, inspect,
+};
 pub use youyou_core::tools::{
     Batch, Before, CallChain, CallObserver, CallScope, DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolCatalog, ToolResult,
 };
 pub use youyou_core::{
     Agent, AgentConfig, FilePlugin, MissingTools, PluginStatus, Session, SessionEvents, SessionOptions, TurnEvents,
     context::{AssistantStatus, CallRecord, Entry},
-    hooks::{Folded, fold},
+    hooks::{Folded, HookRegistry, Hooks, PluginChain, PluginTaps, Reporter, fold},
     prompt::{Section, SectionName, SystemPrompt},
     skills::SkillCatalog,
 };

@@ -144,6 +144,15 @@ pub(crate) fn word_count_wasm() -> Outcome<PathBuf> {
     Ok(path)
 }
 
+/// A built example plugin.
+pub(crate) fn plugin_wasm(id: &str) -> Outcome<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugins").join(id).join(format!("{id}.wasm"));
+    if !path.is_file() {
+        return Err(format!("run `cargo xtask guests` first: there is no {}", path.display()).into());
+    }
+    Ok(path)
+}
+
 /// A definition of ordinary length.
 fn index_md(name: &str, execution: &str) -> String {
     format!(

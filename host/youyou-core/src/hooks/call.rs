@@ -12,7 +12,7 @@ use super::fire::{Aborted, Asking, Fired, Hooks, Reporter};
 use crate::tools::{Before, CallChain, CallScope, ToolCatalog};
 
 /// Asks the plugins about the calls of one turn.
-pub(crate) struct PluginChain {
+pub struct PluginChain {
     hooks: Arc<Hooks>,
     catalog: Arc<ToolCatalog>,
     turn: TurnId,
@@ -21,12 +21,7 @@ pub(crate) struct PluginChain {
 
 impl PluginChain {
     /// The chain of a turn; none where nobody taps either event.
-    pub(crate) fn new(
-        hooks: &Arc<Hooks>,
-        catalog: &Arc<ToolCatalog>,
-        turn: &TurnId,
-        report: &Reporter,
-    ) -> Option<Arc<Self>> {
+    pub fn new(hooks: &Arc<Hooks>, catalog: &Arc<ToolCatalog>, turn: &TurnId, report: &Reporter) -> Option<Arc<Self>> {
         let tapped = [HookEvent::BeforeToolUse, HookEvent::AfterToolUse].iter().any(|event| hooks.is_tapped(*event));
         tapped.then(|| {
             Arc::new(Self {

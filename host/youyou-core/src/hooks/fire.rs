@@ -25,7 +25,7 @@ use super::{
 use crate::bounded::within;
 
 /// Is told of each handler that was asked.
-pub(crate) type Reporter = Arc<dyn Fn(HookRun) + Send + Sync>;
+pub type Reporter = Arc<dyn Fn(HookRun) + Send + Sync>;
 
 /// The hooks of one session.
 pub struct Hooks {
@@ -88,6 +88,13 @@ impl Hooks {
     /// Whether anybody taps the event.
     pub fn is_tapped(&self, event: HookEvent) -> bool {
         self.registry.is_tapped(event)
+    }
+
+    /// Makes every handler ready, all at once, so that no event waits for what is only done once.
+    pub(crate) async fn prepare(&self) {
+        let preparing = self.registry.handlers().map(|handler| AssertUnwindSafe(handler.prepare()).catch_unwind());
+        // A handler that panics here is asked all the same.
+        futures_util::future::join_all(preparing).await;
     }
 
     /// Asks every handler of the event. Each sees what those before it changed (Y3.6-3); an abort stops the rest

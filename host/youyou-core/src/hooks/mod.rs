@@ -12,8 +12,8 @@ pub mod fire;
 pub mod fold;
 pub mod registry;
 
-pub(crate) use call::PluginChain;
-pub use fire::{Aborted, Fired, Hooks};
-pub(crate) use fire::{Asking, Reporter};
+pub use call::PluginChain;
+pub(crate) use fire::Asking;
+pub use fire::{Aborted, Fired, Hooks, Reporter};
 pub use fold::{Folded, fold};
 pub use registry::{HookRegistry, PluginTaps};

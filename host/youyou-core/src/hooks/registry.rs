@@ -65,6 +65,11 @@ impl HookRegistry {
         &self.by_event[event as usize]
     }
 
+    /// Every handler.
+    pub(super) fn handlers(&self) -> impl Iterator<Item = &Arc<dyn HookHandler>> {
+        self.by_event.iter().flatten().map(|registered| &registered.handler)
+    }
+
     /// Whether anybody taps the event.
     pub fn is_tapped(&self, event: HookEvent) -> bool {
         !self.of(event).is_empty()

@@ -120,7 +120,8 @@ impl Dispatcher {
         &self.catalog
     }
 
-    pub(crate) fn shared_catalog(&self) -> &Arc<ToolCatalog> {
+    /// The same, to be shared.
+    pub fn shared_catalog(&self) -> &Arc<ToolCatalog> {
         &self.catalog
     }
 

@@ -85,7 +85,7 @@ mod tests {
     /// P-6.
     #[test]
     fn projects_of_one_name_have_folders_of_their_own() {
-        let [one, other] = ["/home/a/my app", "/home/b/my app"].map(|path| project_folder(Some(path)));
+        let [one, other] = ["/home/me/my app", "/home/me/other/my app"].map(|path| project_folder(Some(path)));
         assert!(one.starts_with("my-app-") && other.starts_with("my-app-") && one != other, "{one} {other}");
         assert!(project_folder(Some("/")).starts_with("root-"));
         for odd in ["/..", "/日本", r"C:\", "", "/a/…/", &"x".repeat(999)] {

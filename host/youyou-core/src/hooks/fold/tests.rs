@@ -1,3 +1,5 @@
+//! What an answer may change, and what it may not.
+
 use proptest::prelude::*;
 use serde_json::json;
 use youyou_api::{

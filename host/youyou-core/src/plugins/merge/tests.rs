@@ -1,3 +1,5 @@
+//! The rules of precedence, case by case.
+
 use proptest::prelude::*;
 use serde_json::json;
 use youyou_api::{HookOutcome, plugin::hook_fn};
