@@ -1,6 +1,12 @@
 //! The provider of an HTTP API.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use futures_util::{StreamExt as _, stream};
 use reqwest::{
@@ -193,7 +199,8 @@ impl ModelProvider for HttpProvider {
     }
 
     fn chat(&self, request: ChatRequest, cancel: CancellationToken) -> ChatStream {
-        let chat = Chat { provider: self.inner.clone(), cancel, state: State::Asked(Box::new(request)) };
+        let cancelled = Box::pin(async move { cancel.cancelled().await });
+        let chat = Chat { provider: self.inner.clone(), cancelled, state: State::Asked(Box::new(request)) };
         let items = stream::unfold(chat, |mut chat| async move { chat.next().await.map(|item| (item, chat)) });
         Box::pin(items.fuse())
     }
@@ -202,7 +209,8 @@ impl ModelProvider for HttpProvider {
 /// One stream.
 struct Chat {
     provider: Arc<Inner>,
-    cancel: CancellationToken,
+    /// Waits for the token all the while: to begin anew for each piece would cost more than the piece.
+    cancelled: Pin<Box<dyn Future<Output = ()> + Send>>,
     state: State,
 }
 
@@ -214,24 +222,34 @@ enum State {
 
 impl Chat {
     async fn next(&mut self) -> Option<Result<ChatEvent, ProviderError>> {
-        let next = async {
-            loop {
-                match &mut self.state {
-                    State::Over => return None,
-                    State::Answered(answer) => return answer.next().await,
-                    State::Asked(request) => match self.provider.ask(request).await {
-                        Ok(answer) => self.state = State::Answered(Box::new(answer)),
-                        Err(error) => return Some(Err(error)),
-                    },
+        let Self { provider, cancelled, state } = self;
+        if matches!(state, State::Over) {
+            return None;
+        }
+        let item = {
+            let mut next = pin!(async {
+                loop {
+                    match &mut *state {
+                        State::Over => return None,
+                        State::Answered(answer) => return answer.next().await,
+                        State::Asked(request) => match provider.ask(request).await {
+                            Ok(answer) => *state = State::Answered(Box::new(answer)),
+                            Err(error) => return Some(Err(error)),
+                        },
+                    }
                 }
-            }
+            });
+            poll_fn(|context| match cancelled.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => next.as_mut().poll(context),
+            })
+            .await
         };
-        let item = self.cancel.run_until_cancelled(next).await.flatten();
         if !matches!(item, Some(Ok(_))) {
             // The connection is given up here and now, not when somebody drops the stream.
-            self.state = State::Over;
+            *state = State::Over;
         }
-        item.map(|item| item.map_err(|error| self.provider.tell(error)))
+        item.map(|item| item.map_err(|error| provider.tell(error)))
     }
 }
 

@@ -16,7 +16,7 @@ use youyou_api::{ProviderError, ProviderErrorKind};
 
 use super::{
     Events,
-    failure::{Patience, of_transport},
+    failure::{Patience, of_transport, stalled},
     retry_after,
 };
 use crate::wire::complaint;
@@ -71,7 +71,8 @@ impl Client {
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.extend(outgoing.headers);
-        let sent = client.post(url).headers(headers).body(outgoing.body).send().await;
+        let sent = client.post(url).headers(headers).body(outgoing.body).send();
+        let sent = tokio::time::timeout(self.patience.stall, sent).await.map_err(|_| self.stalled())?;
         let response = sent.map_err(|error| self.failed(&error))?;
         tracing::debug!(server = self.server(), status = response.status().as_u16(), "model API answered");
         if !response.status().is_success() {
@@ -87,11 +88,15 @@ impl Client {
         }
         let server = self.server();
         let patience = self.patience;
-        Ok(Events::new(response, move |error| of_transport(error, &server, patience)))
+        Ok(Events::new(response, patience.stall, self.stalled(), move |error| of_transport(error, &server, patience)))
     }
 
     fn failed(&self, error: &reqwest::Error) -> ProviderError {
         of_transport(error, &self.server(), self.patience)
+    }
+
+    fn stalled(&self) -> ProviderError {
+        stalled(&self.server(), self.patience)
     }
 
     fn build(&self) -> Result<reqwest::Client, String> {
@@ -106,7 +111,6 @@ impl Client {
             .user_agent(concat!("youyou/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
             .connect_timeout(self.patience.connect)
-            .read_timeout(self.patience.stall)
             .tcp_keepalive(Duration::from_secs(30));
         let builder = if is_this_machine(&self.base) { builder.no_proxy() } else { builder };
         builder.build().map_err(|error| error.without_url().to_string())
@@ -151,7 +155,7 @@ impl Client {
     /// The start of a body as text; what was read before it broke off will do.
     async fn body(&self, mut response: Response) -> String {
         let mut body = Vec::new();
-        while let Ok(Some(chunk)) = response.chunk().await {
+        while let Ok(Ok(Some(chunk))) = tokio::time::timeout(self.patience.stall, response.chunk()).await {
             body.extend_from_slice(&chunk);
             if body.len() >= MOST_BODY {
                 body.truncate(MOST_BODY);

@@ -7,6 +7,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use futures_core::Stream;
 use futures_util::StreamExt as _;
 use reqwest::Response;
 use sse_stream::{Sse, SseByteStream};
+use tokio::time::Sleep;
 use youyou_api::{ProviderError, ProviderErrorKind};
 
 /// The most that one event may take, in bytes. A server that never ends one must not fill the memory.
@@ -26,18 +28,26 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// The events of a response; `failed` puts a failure of the transport into words.
+    /// The events of a response, which may keep silent for `stall`; `failed` puts a failure of the transport into words.
     pub(crate) fn new(
         response: Response,
+        stall: Duration,
+        stalled: ProviderError,
         failed: impl Fn(&reqwest::Error) -> ProviderError + Send + Sync + 'static,
     ) -> Self {
-        Self::over(response.bytes_stream().map(move |chunk| chunk.map_err(|error| failed(&error))))
+        let bytes = response.bytes_stream().map(move |chunk| chunk.map_err(|error| failed(&error)));
+        Self::of(Box::pin(bytes), Some(Silence { stall, stalled, since: None }))
     }
 
     /// The events of a stream of bytes.
+    #[cfg(test)]
     pub(crate) fn over(bytes: impl Stream<Item = Result<Bytes, ProviderError>> + Send + 'static) -> Self {
+        Self::of(Box::pin(bytes), None)
+    }
+
+    fn of(bytes: ByteStream, silence: Option<Silence>) -> Self {
         let unfinished = Arc::<AtomicUsize>::default();
-        let body = Body { bytes: Box::pin(bytes), unfinished: unfinished.clone() };
+        let body = Body { bytes, silence, unfinished: unfinished.clone() };
         Self { events: SseByteStream::new(body), unfinished }
     }
 
@@ -73,11 +83,30 @@ fn said(error: sse_stream::Error) -> ProviderError {
     }
 }
 
-/// The bytes, counted.
+type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes, ProviderError>> + Send>>;
+
+/// The bytes, counted and timed.
 struct Body {
-    bytes: Pin<Box<dyn Stream<Item = Result<Bytes, ProviderError>> + Send>>,
+    bytes: ByteStream,
+    silence: Option<Silence>,
     /// How many came since the last event.
     unfinished: Arc<AtomicUsize>,
+}
+
+/// Watches over a silence. The clock is only asked once there is one, which a fast answer never has.
+struct Silence {
+    stall: Duration,
+    stalled: ProviderError,
+    /// Runs out when the silence that goes on has become too long.
+    since: Option<Pin<Box<Sleep>>>,
+}
+
+impl Silence {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<ProviderError> {
+        let stall = self.stall;
+        let since = self.since.get_or_insert_with(|| Box::pin(tokio::time::sleep(stall)));
+        since.as_mut().poll(context).map(|()| self.stalled.clone())
+    }
 }
 
 impl Stream for Body {
@@ -85,6 +114,12 @@ impl Stream for Body {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let polled = self.bytes.as_mut().poll_next(context);
+        if let Some(silence) = &mut self.silence {
+            match polled {
+                Poll::Ready(_) => silence.since = None,
+                Poll::Pending => return silence.poll(context).map(|error| Some(Err(error))),
+            }
+        }
         if let Poll::Ready(Some(Ok(chunk))) = &polled {
             let before = self.unfinished.fetch_add(chunk.len(), Ordering::Relaxed);
             if before > MOST_EVENT {

@@ -22,16 +22,20 @@ pub(super) fn of_transport(error: &reqwest::Error, server: &str, patience: Patie
             "no connection to {server} within {} ms; is the address right, and does a firewall or proxy stand between?",
             patience.connect.as_millis()
         )
-    } else if error.is_timeout() {
-        format!(
-            "{server} sent no bytes for {} ms; raise `stall_timeout_ms` if the model needs longer to begin",
-            patience.stall.as_millis()
-        )
     } else if error.is_connect() {
         format!("cannot connect to {server}: {why}; is the server running, and is `base_url` right?")
     } else {
         format!("the connection to {server} broke off: {why}")
     };
+    ProviderError::new(ProviderErrorKind::Network, message)
+}
+
+/// The server kept silent for too long.
+pub(super) fn stalled(server: &str, patience: Patience) -> ProviderError {
+    let message = format!(
+        "{server} sent no bytes for {} ms; raise `stall_timeout_ms` if the model needs longer to begin",
+        patience.stall.as_millis()
+    );
     ProviderError::new(ProviderErrorKind::Network, message)
 }
 
