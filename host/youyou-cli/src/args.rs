@@ -66,6 +66,14 @@ pub(crate) enum Command {
     /// failed or could not begin; 130, 143 or 129 when a second Ctrl-C, SIGTERM or the end of the terminal made the
     /// program leave.
     Chat(Chat),
+    /// The conversations that are kept (docs/sessions.md)
+    ///
+    /// A SESSION is an id, the begin of one, or a title.
+    #[command(subcommand)]
+    Sessions(Sessions),
+    /// What is remembered from session to session
+    #[command(subcommand)]
+    Memories(Memories),
     /// The system prompt
     #[command(subcommand)]
     Prompt(Prompt),
@@ -84,8 +92,17 @@ impl Command {
             | Self::Doctor(Doctor { json })
             | Self::Models(Models { json })
             | Self::Chat(Chat { json, .. })
-            | Self::Prompt(Prompt::Show(PromptShow { json })) => *json,
-            Self::New(_) => false,
+            | Self::Prompt(Prompt::Show(PromptShow { json }))
+            | Self::Sessions(
+                Sessions::List(SessionsList { json, .. })
+                | Sessions::Search(SessionsSearch { list: SessionsList { json, .. }, .. })
+                | Sessions::Show(SessionsShow { json, .. }),
+            )
+            | Self::Memories(
+                Memories::List(MemoriesList { json, .. })
+                | Memories::Search(MemoriesSearch { list: MemoriesList { json, .. }, .. }),
+            ) => *json,
+            Self::New(_) | Self::Sessions(_) | Self::Memories(Memories::Delete(_)) => false,
         }
     }
 }
@@ -234,7 +251,13 @@ pub(crate) struct Chat {
     /// Run the project's own tools without asking
     #[arg(long)]
     pub(crate) trust_project: bool,
-    /// Play this script in place of a model
+    /// Go on with the last session of this workspace
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) resume: bool,
+    /// Go on with this session: an id, the begin of one, or a title
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Play this script in place of a model; a session that begins so is not kept
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
     /// Write what the model says to this new file, a script for --replay; prompts and tool output are left out
@@ -243,6 +266,124 @@ pub(crate) struct Chat {
     /// Print one JSON document for each event
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sessions {
+    /// List them, the one last used first
+    List(SessionsList),
+    /// List those whose title holds a text
+    Search(SessionsSearch),
+    /// Print a conversation
+    Show(SessionsShow),
+    /// Give one another title
+    Rename(SessionsRename),
+    /// Delete one with everything in it
+    Delete(SessionsDelete),
+    /// Print a conversation as a document, whole
+    Export(SessionsExport),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsList {
+    /// Those of every workspace
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsSearch {
+    /// What the title holds; case does not count
+    pub(crate) text: String,
+    #[command(flatten)]
+    pub(crate) list: SessionsList,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsShow {
+    /// Which one
+    pub(crate) session: String,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsRename {
+    /// Which one
+    pub(crate) session: String,
+    /// What it is called from now on
+    pub(crate) title: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsDelete {
+    /// Which one
+    pub(crate) session: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsExport {
+    /// Which one
+    pub(crate) session: String,
+    /// As what
+    #[arg(long, value_enum, default_value_t = ExportFormat::Markdown)]
+    pub(crate) format: ExportFormat,
+}
+
+/// The forms of an exported conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// To be read
+    Markdown,
+    /// Every record as it is stored
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Memories {
+    /// List them, the one last stored first
+    List(MemoriesList),
+    /// Find those that have to do with a text, the most relevant first
+    Search(MemoriesSearch),
+    /// Forget one
+    Delete(MemoriesDelete),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemoriesList {
+    /// Those of no workspace
+    #[arg(long)]
+    pub(crate) global: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemoriesSearch {
+    /// What to find
+    pub(crate) text: String,
+    #[command(flatten)]
+    pub(crate) list: MemoriesList,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemoriesDelete {
+    /// Its whole id
+    pub(crate) id: String,
+    /// It is one of no workspace
+    #[arg(long)]
+    pub(crate) global: bool,
 }
 
 #[derive(Debug, Subcommand)]

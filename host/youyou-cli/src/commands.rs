@@ -6,11 +6,13 @@ mod check;
 mod doctor;
 mod inspect;
 mod list;
+mod memories;
 mod models;
 mod new;
 mod prompt;
 mod run_hook;
 mod run_tool;
+mod sessions;
 
 use std::path::{Path, PathBuf};
 
@@ -37,6 +39,8 @@ pub(crate) fn run(cli: Cli, terminal: Terminal) -> Result<Exit, Error> {
         Command::Doctor(args) => doctor::run(args, &places),
         Command::Models(args) => models::run(args, &places),
         Command::Chat(args) => not_nested("chat").and_then(|()| chat::run(args, &places, terminal)),
+        Command::Sessions(args) => sessions::run(args, &places),
+        Command::Memories(args) => memories::run(args, &places),
         Command::Prompt(Prompt::Show(args)) => prompt::show(args, &places),
     }
 }
@@ -63,6 +67,11 @@ impl Places {
         Ok(Self { home: absolute(&home)?, workspace })
     }
 
+    /// The workspace as sessions name it.
+    fn project(&self) -> String {
+        self.workspace.to_string_lossy().into_owned()
+    }
+
     fn builder(&self) -> RuntimeBuilder {
         Runtime::builder(&self.home, &self.workspace)
     }
@@ -78,6 +87,14 @@ fn not_nested(command: &str) -> Result<(), Error> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Waits for work on the stores.
+fn wait_for<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let executor = executor
+        .map_err(|error| Error::new(ErrorCode::InvalidInput, format!("cannot start the async runtime: {error}")))?;
+    executor.block_on(work)
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {

@@ -32,7 +32,8 @@ impl Exit {
             ErrorCode::ToolArgumentsInvalid
             | ErrorCode::DefinitionInvalid
             | ErrorCode::ConfigParseError
-            | ErrorCode::InvalidInput => Self::Usage,
+            | ErrorCode::InvalidInput
+            | ErrorCode::SessionAmbiguous => Self::Usage,
             _ => Self::CouldNotRun,
         }
     }

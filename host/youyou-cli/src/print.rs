@@ -1,6 +1,9 @@
 //! Printing: one JSON document, or lines for a person.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use serde::Serialize;
 use serde_json::json;
@@ -70,13 +73,54 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
+/// A text that moves no cursor and sets no title: control characters are replaced by pictures of them.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(harmless) {
+        return text.into();
+    }
+    let picture = |c: char| match u32::from(c) {
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7f => '\u{2421}',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    text.chars().map(|c| if harmless(c) { c } else { picture(c) }).collect()
+}
+
+/// One line, short enough for a terminal.
+pub(crate) fn shorten(text: &str) -> String {
+    const SHOWN: usize = 100;
+    // Enough for what is shown, whatever else there is.
+    let text = &text[..text.floor_char_boundary(100 * SHOWN)];
+    let line = visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
+    if line.chars().count() <= SHOWN {
+        return line;
+    }
+    line.chars().take(SHOWN - 1).chain(['…']).collect()
+}
+
+/// A time in milliseconds since 1970, as clocks here show it.
+pub(crate) fn time(milliseconds: u64) -> String {
+    let time = i64::try_from(milliseconds).ok().and_then(|time| jiff::Timestamp::from_millisecond(time).ok());
+    let shown = |time: jiff::Timestamp| time.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %H:%M").to_string();
+    time.map(shown).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::table;
+    use super::{shorten, table, visible};
 
     #[test]
     fn columns_line_up_and_no_line_ends_in_blanks() {
         let rows = [vec!["NAME".into(), "SOURCE".into()], vec!["wörter".into(), String::new()]];
         assert_eq!(table(&rows), "NAME    SOURCE\nwörter\n");
+    }
+
+    /// Neither a model nor a tool can take over the user's terminal.
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        assert_eq!(visible("a\tb\n"), "a\tb\n");
+        assert_eq!(visible("\u{1b}]0;title\u{7}\r\u{7f}\u{9b}2J"), "␛]0;title␇␍␡\u{fffd}2J");
+        assert_eq!(shorten("\u{1b}[2J\u{8}"), "␛[2J␈");
     }
 }

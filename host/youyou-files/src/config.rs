@@ -17,6 +17,7 @@ use crate::{
     problem::{Problem, Severity, refused},
     provider_config::{ProviderConfig, read_providers},
     regular_file,
+    storage_config::{StorageConfig, read_storage},
     yaml::{Node, quoted},
 };
 
@@ -40,6 +41,7 @@ const KEYS: Keys = Keys {
         "memory_max_items",
         "plugin_configs",
         "providers",
+        "storage",
     ],
     astray: &[
         ("model", "did you mean `default_model`?"),
@@ -48,6 +50,8 @@ const KEYS: Keys = Keys {
         ("plugins", "did you mean `plugin_configs`?"),
         ("api_key", "a key belongs to a provider: see `providers`, `api_key_env` and `api_key_file`"),
         ("provider", "did you mean `providers`?"),
+        ("sessions", "did you mean `storage: { sessions: … }`?"),
+        ("memories", "did you mean `storage: { memories: … }`?"),
         ("version", "config.yaml has no version"),
         ("<<", "merge keys are not supported: write the keys out"),
     ],
@@ -78,6 +82,8 @@ pub struct Config {
     pub plugin_configs: Map<String, Value>,
     /// The model APIs that the host may use (Y3.2).
     pub providers: Vec<ProviderConfig>,
+    /// Where sessions and memories are kept (Y3.7, Y3.8).
+    pub storage: StorageConfig,
 }
 
 impl Default for Config {
@@ -94,6 +100,7 @@ impl Default for Config {
             memory_max_items: 20,
             plugin_configs: Map::new(),
             providers: Vec::new(),
+            storage: StorageConfig::default(),
         }
     }
 }
@@ -183,6 +190,7 @@ fn read_keys(top: &Section<'_>, findings: &mut Findings<'_>) -> Config {
     let memory_max_items = count("memory_max_items", "memories");
     let plugin_configs = top.get("plugin_configs").and_then(|field| read_plugin_configs(&field, findings));
     let providers = top.get("providers").map(|field| read_providers(&field, findings)).unwrap_or_default();
+    let storage = top.get("storage").map(|field| read_storage(&field, findings)).unwrap_or_default();
     Config {
         default_model,
         tool_timeout: tool_timeout.map_or(defaults.tool_timeout, Duration::from_millis),
@@ -195,6 +203,7 @@ fn read_keys(top: &Section<'_>, findings: &mut Findings<'_>) -> Config {
         memory_max_items: memory_max_items.unwrap_or(defaults.memory_max_items),
         plugin_configs: plugin_configs.unwrap_or_default(),
         providers,
+        storage,
     }
 }
 

@@ -36,6 +36,7 @@ mod provider_config;
 mod regular_file;
 pub mod scan;
 pub mod skill;
+mod storage_config;
 mod stray;
 pub mod tool;
 pub mod trust;
@@ -52,6 +53,7 @@ pub use problem::{Loaded, Problem, Severity, config_invalid, definition_invalid}
 pub use provider_config::{KeySource, ModelConfig, Placed, ProviderConfig};
 pub use scan::{PluginScan, Roots, SkillEntry, SkillScan, ToolEntry, ToolScan, scan_plugins, scan_skills, scan_tools};
 pub use skill::{SkillDefinition, load_skill};
+pub use storage_config::{MemoriesIn, SessionsIn, StorageConfig};
 pub use stray::stray_project_files;
 pub use tool::{ToolDefinition, load_tool};
 pub use trust::TrustStore;

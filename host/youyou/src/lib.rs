@@ -26,6 +26,7 @@ mod listing;
 mod plugins;
 mod providers;
 mod runtime;
+mod stores;
 mod trial;
 
 pub use agent::{AgentBuilder, agent};
@@ -34,6 +35,7 @@ pub use listing::{SkillListing, ToolListing, list_skills};
 pub use plugins::{PluginListing, list_plugins};
 pub use providers::{ConfiguredModel, ConfiguredProviders, configured_providers};
 pub use runtime::{Runtime, RuntimeBuilder};
+pub use stores::{ConfiguredStores, configured_stores};
 pub use trial::{Change, HookTrial, Tried, TriedAnswer};
 pub use youyou_api::*;
 pub use youyou_component::{

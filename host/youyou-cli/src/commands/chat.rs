@@ -1,6 +1,7 @@
 //! `youyou chat`: a conversation in the terminal.
 
 mod input;
+mod kept;
 mod model;
 mod running;
 mod show;
@@ -12,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use youyou::{Agent, Error, ErrorCode, ModelId, Session, SessionOptions};
+use youyou::{Agent, Error, ErrorCode, Session, SessionEvents};
 
 use self::{
     input::{Input, Typed},
@@ -52,16 +53,18 @@ pub(crate) fn run(args: Chat, places: &Places, terminal: Terminal) -> Result<Exi
     let prompt = one_shot(&args)?;
     let ended = executor.block_on(async {
         let agent = build(&args, places).await?;
-        let options = SessionOptions { model: args.model.clone().map(ModelId::new), ..SessionOptions::default() };
-        let session = agent.new_session(options).await?;
+        let session = kept::begin(&agent, &args, places).await?;
         // Before anything can run that a signal would have to end.
         let stop = StopRequests::listen().map_err(|error| usage(format!("cannot listen for signals: {error}")))?;
-        let mut chat = ChatSession { session, stop, json: args.json, terminal };
+        let outside = session.take_events();
+        let kept = agent.session_storage().is_some();
+        let mut chat = ChatSession { session, outside, kept, said: false, stop, json: args.json, terminal };
+        chat.show_outside().await?;
         let ended = match prompt {
             Some(prompt) => chat.turn(&prompt).await?,
             None => chat.converse().await?,
         };
-        Ok::<_, Error>(chat.close(&agent, ended).await)
+        chat.close(&agent, ended).await
     })?;
     match ended {
         Ended::ByItself(exit) | Ended::Stopped(exit) => Ok(exit),
@@ -93,12 +96,19 @@ fn one_shot(args: &Chat) -> Result<Option<String>, Error> {
 
 async fn build(args: &Chat, places: &Places) -> Result<Agent, Error> {
     let builder = youyou::agent().home(&places.home).workspace(&places.workspace).lenient();
-    model::register(builder, args, places)?.build().await
+    let builder = model::register(builder, args, places)?;
+    kept::register(builder, args, places).await?.build().await
 }
 
 /// A session, and what its terminal has to do with it.
 struct ChatSession {
     session: Session,
+    /// What happens outside of turns.
+    outside: Option<SessionEvents>,
+    /// Whether it can go on another time.
+    kept: bool,
+    /// Whether anything has been said in it.
+    said: bool,
     stop: StopRequests,
     json: bool,
     terminal: Terminal,
@@ -142,6 +152,7 @@ impl ChatSession {
     /// Sends one message and shows what comes of it.
     async fn turn(&mut self, text: &str) -> Result<Ended, Error> {
         let mut events = self.session.send(text).await?;
+        self.said = true;
         let mut show = Show::new(self.json, self.terminal.clone());
         let mut asked: Option<StopRequest> = None;
         loop {
@@ -178,14 +189,35 @@ impl ChatSession {
         }
     }
 
+    /// Shows what has happened outside of turns. A person reads it in the log, as it happens.
+    async fn show_outside(&mut self) -> Result<(), Error> {
+        let Some(outside) = self.outside.as_mut().filter(|_| self.json) else { return Ok(()) };
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = outside.next() => event,
+                () = std::future::ready(()) => None,
+            };
+            match event {
+                Some(event) => print::document(&event)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// Closes the session, unless nobody waits for that.
-    async fn close(mut self, agent: &Agent, ended: Ended) -> Ended {
-        if let Ended::AtOnce(_) = ended {
-            return ended;
+    async fn close(mut self, agent: &Agent, ended: Ended) -> Result<Ended, Error> {
+        let ended = match ended {
+            Ended::AtOnce(_) => ended,
+            Ended::ByItself(_) | Ended::Stopped(_) => tokio::select! {
+                () = agent.shutdown() => ended,
+                request = self.stop.next() => Ended::AtOnce(request.into()),
+            },
+        };
+        self.show_outside().await?;
+        if self.kept && self.said && !self.json {
+            kept::say_how_to_go_on(self.session.id());
         }
-        tokio::select! {
-            () = agent.shutdown() => ended,
-            request = self.stop.next() => Ended::AtOnce(request.into()),
-        }
+        Ok(ended)
     }
 }

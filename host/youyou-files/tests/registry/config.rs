@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 use youyou_api::{Error, ErrorCode};
-use youyou_files::{Config, Problem, load_config};
+use youyou_files::{Config, MemoriesIn, Problem, SessionsIn, StorageConfig, load_config};
 
 use crate::tree::Tree;
 
@@ -50,6 +50,7 @@ memory_max_items: 4
 plugin_configs:
   acme.guard: { deny: [\"rm *\"], depth: 2 }
   plain: text
+storage: { sessions: sqlite, memories: none }
 ";
     let plugin_configs = json!({"acme.guard": {"deny": ["rm *"], "depth": 2}, "plain": "text"});
     let owned = |text: &str| Some(text.to_owned());
@@ -65,6 +66,7 @@ plugin_configs:
         memory_max_items: 4,
         plugin_configs: plugin_configs.as_object().expect("a mapping").clone(),
         providers: Vec::new(),
+        storage: StorageConfig { sessions: SessionsIn::Sqlite, memories: MemoriesIn::Nowhere },
     };
     assert_eq!(fine(full), expected);
     // K-40's kind.
@@ -91,6 +93,22 @@ fn what_is_not_given_has_its_default() {
     }
 }
 
+/// Y3.7, Y3.8: where things are kept is one of a few words; what is no such word is told with its place.
+#[test]
+fn a_store_is_one_that_there_is() {
+    for (text, sessions, memories) in [
+        ("storage: { sessions: jsonl }", SessionsIn::Jsonl, MemoriesIn::Sqlite),
+        ("storage: { sessions: none, memories: sqlite }", SessionsIn::Nowhere, MemoriesIn::Sqlite),
+        ("storage:\n", SessionsIn::Jsonl, MemoriesIn::Sqlite),
+    ] {
+        assert_eq!(fine(text).storage, StorageConfig { sessions, memories }, "{text}");
+    }
+    insta::assert_snapshot!(said("storage:\n  sessions: sqlight\n  memories: jsonl\n"), @r#"CONFIG_PARSE_ERROR: config.yaml:2:13: `storage.sessions` must be one of jsonl, sqlite, none, found "sqlight"; and 1 more"#);
+    insta::assert_snapshot!(said("storage:\n  memory: none\n"), @r#"CONFIG_PARSE_ERROR: config.yaml:2:3: "memory" is not a key of `storage` (did you mean `memories`?)"#);
+    insta::assert_snapshot!(said("storage: sqlite\n"), @r#"CONFIG_PARSE_ERROR: config.yaml:1:10: `storage` must be a mapping, found the text "sqlite" (allowed keys: sessions, memories)"#);
+    insta::assert_snapshot!(said("storage: { sessions: [jsonl] }\n"), @"CONFIG_PARSE_ERROR: config.yaml:1:22: `storage.sessions` must be a text, found a list (write one text; quote it if it begins with `[`, `{` or `- `)");
+}
+
 /// D-43: the nearest key is named, with the place; the rest of the file counts.
 #[test]
 fn an_unknown_key_is_warned_of() {
@@ -102,7 +120,7 @@ fn an_unknown_key_is_warned_of() {
     warning: config.yaml:1:1: "default_modle" is not a key of config.yaml (did you mean `default_model`?)
     warning: config.yaml:2:1: "max_tool_calls" is not a key of config.yaml (did you mean `max_tool_calls_per_turn`?)
     warning: config.yaml:3:1: "model" is not a key of config.yaml (did you mean `default_model`?)
-    warning: config.yaml:4:1: "colour" is not a key of config.yaml (allowed keys: default_model, tool_timeout_ms, compact_threshold, compact_model, compact_prompt, max_tool_calls_per_turn, memory_model, memory_checkpoint_interval, memory_max_items, plugin_configs, providers)
+    warning: config.yaml:4:1: "colour" is not a key of config.yaml (allowed keys: default_model, tool_timeout_ms, compact_threshold, compact_model, compact_prompt, max_tool_calls_per_turn, memory_model, memory_checkpoint_interval, memory_max_items, plugin_configs, providers, storage)
     "#);
 }
 

@@ -1,14 +1,15 @@
 //! Showing a turn while it happens: the answer on stdout, everything about it on stderr.
 
-use std::{
-    borrow::Cow,
-    io::{self, IsTerminal, Write},
-};
+use std::io::{self, IsTerminal, Write};
 
 use youyou::{AgentEvent, AgentEventKind, Error, TurnStatus};
 
 use super::running::RunningTools;
-use crate::{exit::Exit, print, terminal::Terminal};
+use crate::{
+    exit::Exit,
+    print::{self, shorten, visible},
+    terminal::Terminal,
+};
 
 /// Shows one turn.
 pub(super) struct Show {
@@ -110,20 +111,6 @@ impl Show {
     }
 }
 
-/// A text that moves no cursor and sets no title: control characters are replaced by pictures of them.
-fn visible(text: &str) -> Cow<'_, str> {
-    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
-    if text.chars().all(harmless) {
-        return text.into();
-    }
-    let picture = |c: char| match u32::from(c) {
-        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
-        0x7f => '\u{2421}',
-        _ => char::REPLACEMENT_CHARACTER,
-    };
-    text.chars().map(|c| if harmless(c) { c } else { picture(c) }).collect()
-}
-
 /// What is worth a line beside the answer.
 fn aside(kind: &AgentEventKind) -> Option<String> {
     match kind {
@@ -156,18 +143,6 @@ fn shown_time(milliseconds: u64) -> String {
     format!("{}.{} s", tenths / 10, tenths % 10)
 }
 
-/// One line, short enough for a terminal.
-fn shorten(text: &str) -> String {
-    const SHOWN: usize = 100;
-    // Enough for what is shown, whatever else there is.
-    let text = &text[..text.floor_char_boundary(100 * SHOWN)];
-    let line = visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
-    if line.chars().count() <= SHOWN {
-        return line;
-    }
-    line.chars().take(SHOWN - 1).chain(['…']).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use youyou::CallId;
@@ -194,13 +169,5 @@ mod tests {
         assert_eq!([999, 1_000, 61_250].map(shown_time), ["999 ms", "1.0 s", "61.2 s"]);
         assert_eq!(aside(&end(true, false)), Some(format!("✓ read (7 ms) {}…", "x".repeat(99))));
         assert!(aside(&end(false, true)).is_some_and(|line| line.starts_with("✗ read (not started) x")));
-    }
-
-    /// Neither a model nor a tool can take over the user's terminal.
-    #[test]
-    fn control_characters_are_shown_and_not_obeyed() {
-        assert_eq!(visible("a\tb\n"), "a\tb\n");
-        assert_eq!(visible("\u{1b}]0;title\u{7}\r\u{7f}\u{9b}2J"), "␛]0;title␇␍␡\u{fffd}2J");
-        assert_eq!(shorten("\u{1b}[2J\u{8}"), "␛[2J␈");
     }
 }
