@@ -1,7 +1,7 @@
 //! A model API on this machine: it says a script's replies in the words of one of the four APIs, and checks each request
 //! as that API would.
 //!
-//! [`speak`] knows the answers' side of the wire and [`check`] the requests'. Neither shares a line with the providers
+//! `speak` knows the answers' side of the wire and `check` the requests'. Neither shares a line with the providers
 //! that are tested against them.
 
 mod check;
