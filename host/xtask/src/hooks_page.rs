@@ -15,6 +15,9 @@ answers that all may go on, that some fields are to change, or that the operatio
 after another: first those in code in the order of registration, then the user's folders, then the project's, each by the
 byte order of their ids. Each sees what those before it changed. How to write one: [plugins.md](plugins.md).
 
+`user_input` is `{\"text\": …, \"attachments\": [{\"kind\", \"name\", \"size\"}]}`, an element of `dynamic_sections` is `{\"title\": …,
+\"content\": …}`; the whole form is in [schema/hook-payload.json](schema/hook-payload.json).
+
 Beside the fields below, every document has `payload_version` (1), `event` (its name) and `plugin_config` (the plugin's
 final configuration, `null` when it has none).
 
