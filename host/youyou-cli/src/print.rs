@@ -26,7 +26,7 @@ pub(crate) fn line(text: &str) {
     let _gone = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end)).and_then(|()| out.flush());
 }
 
-/// Prints a line to stderr.
+/// Prints a line to stderr. What a stranger has written is made [`visible`] before.
 pub(crate) fn note(text: &str) {
     // As above: whoever reads it may have gone away, which is no reason to fail.
     let _gone = writeln!(io::stderr().lock(), "{text}");
@@ -38,14 +38,14 @@ pub(crate) fn failure(error: &Error, json: bool) {
         // An error always serialises; if stdout is gone, so is whoever wanted it.
         let _printed = document(&json!({ "error": error }));
     } else {
-        note(&format!("error: {}", error.message));
+        note(&format!("error: {}", visible(&error.message)));
     }
 }
 
 /// Prints what was found wrong with definitions, one line each, to stderr.
 pub(crate) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) {
     for problem in problems {
-        note(&format!("{}: {problem}", problem.severity));
+        note(&format!("{}: {}", problem.severity, visible(&problem.to_string())));
     }
 }
 

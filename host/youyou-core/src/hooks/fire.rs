@@ -210,7 +210,13 @@ impl Taken {
     ) -> Option<String> {
         let plugin = &registered.plugin;
         for warning in &self.folded.warnings {
-            tracing::warn!("plugin {:?}, {event}: {warning}", plugin.as_str());
+            // A folder's handler says whose it is.
+            let named = warning.contains(&format!("plugin {:?}", plugin.as_str()));
+            if named {
+                tracing::warn!("{warning}");
+            } else {
+                tracing::warn!("plugin {:?}, {event}: {warning}", plugin.as_str());
+            }
         }
         let aborted = match &self.outcome {
             HookRunOutcome::Aborted(reason) => Some(reason.clone()),

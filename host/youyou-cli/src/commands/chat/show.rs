@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use youyou::{AgentEvent, AgentEventKind, Error, TurnStatus};
+use youyou::{AgentEvent, AgentEventKind, Error, HookRun, TurnStatus, hook::HookRunOutcome};
 
 use super::running::RunningTools;
 use crate::{
@@ -122,6 +122,7 @@ fn aside(kind: &AgentEventKind) -> Option<String> {
             let time = if *skipped { "not started".to_owned() } else { shown_time(*duration_ms) };
             Some(format!("{mark} {tool_name} ({time}) {}", shorten(output)))
         }
+        AgentEventKind::HookRan(run) => hook(run),
         AgentEventKind::ContextCompacted { tokens_before, tokens_after, .. } => {
             Some(format!("… the context was made shorter: about {tokens_before} tokens before, {tokens_after} after"))
         }
@@ -131,6 +132,19 @@ fn aside(kind: &AgentEventKind) -> Option<String> {
         AgentEventKind::Error { error, .. } => Some(format!("error: {}", error.message)),
         AgentEventKind::TurnCancelled => Some("cancelled".to_owned()),
         _ => None,
+    }
+}
+
+/// What a plugin changed or refused; what went wrong in one is warned of in the log.
+fn hook(run: &HookRun) -> Option<String> {
+    let plugin = run.plugin_id.as_str();
+    match &run.outcome {
+        HookRunOutcome::Changed => {
+            let fields: Vec<_> = run.changes.iter().map(|change| change.field.as_str()).collect();
+            Some(format!("~ the plugin {plugin} changed {}", shorten(&fields.join(", "))))
+        }
+        HookRunOutcome::Aborted(reason) => Some(format!("⊘ the plugin {plugin} refused: {}", shorten(reason))),
+        HookRunOutcome::Continued | HookRunOutcome::Failed => None,
     }
 }
 
@@ -148,6 +162,25 @@ mod tests {
     use youyou::CallId;
 
     use super::*;
+
+    /// "Which plugin changed my arguments?"
+    #[test]
+    fn what_a_plugin_did_is_told() {
+        let run = |outcome| HookRun {
+            plugin_id: "guard".parse().expect("legal"),
+            event: youyou::HookEvent::BeforeToolUse,
+            call_id: None,
+            backend: "script".into(),
+            outcome,
+            changes: vec![youyou::hook::ChangedField { field: "arguments.path".into(), before: None, after: None }],
+            duration_ms: 1,
+            warnings: Vec::new(),
+        };
+        let told = |outcome| aside(&AgentEventKind::HookRan(run(outcome)));
+        assert_eq!(told(HookRunOutcome::Changed).as_deref(), Some("~ the plugin guard changed arguments.path"));
+        assert_eq!(told(HookRunOutcome::Aborted("no".into())).as_deref(), Some("⊘ the plugin guard refused: no"));
+        assert_eq!(told(HookRunOutcome::Continued), None);
+    }
 
     #[test]
     fn a_call_is_one_line_at_its_begin_and_one_at_its_end() {

@@ -62,14 +62,30 @@ fn refused(message: &str) -> Error {
 fn describe(places: &Places, contents: &ProjectContents) -> String {
     let mut text = format!("{} brings what can be run as you:", places.workspace.display());
     for tool in &contents.tools {
-        text.push_str(&format!("\n  tool {}: {}", tool.name, tool.runs()));
+        text.push_str(&format!("\n  tool {}: {}", tool.name, one_line(&tool.runs())));
     }
     for plugin in &contents.plugins {
         for line in plugin.lines() {
-            text.push_str(&format!("\n  plugin {}: {line}", plugin.name));
+            text.push_str(&format!("\n  plugin {}: {}", plugin.name, one_line(&line)));
         }
     }
     text
+}
+
+/// What a stranger has written must not look like a line of ours, nor hide one.
+fn one_line(text: &str) -> String {
+    print::visible(&text.replace(['\n', '\u{2028}', '\u{2029}'], " ")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// D-40: the question shows what would run, whatever a project does to hide it.
+    #[test]
+    fn a_command_cannot_hide_itself_from_the_question() {
+        assert_eq!(one_line("./a\n  tool b: ./b \u{1b}[1A\u{1b}[2K"), "./a   tool b: ./b ␛[1A␛[2K");
+    }
 }
 
 fn agreed() -> Result<bool, Error> {
