@@ -7,7 +7,16 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
+
+/// How long a lock is waited for. A process that was killed while it started another leaves its locks to that one, until
+/// that one has become its program; this is longer than it takes.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// How long to wait before trying again.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The ownership; dropping it ends it.
 #[derive(Debug)]
@@ -17,16 +26,21 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Takes it; nothing when somebody else has it.
+    /// Takes it; nothing when somebody else has it, and keeps it for a moment longer. It blocks for that moment.
     ///
     /// # Errors
     /// When the file cannot be opened or locked; `NotFound` when its folder is not there.
     pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
+        let late = Instant::now() + PATIENCE;
         loop {
             let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::WouldBlock) if Instant::now() >= late => return Ok(None),
+                Err(TryLockError::WouldBlock) => {
+                    thread::sleep(PAUSE);
+                    continue;
+                }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
             // The one before may have removed the file between our opening and locking it; then somebody else may

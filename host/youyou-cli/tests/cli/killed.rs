@@ -1,6 +1,6 @@
 //! A conversation whose process is killed, whatever it is doing, goes on (K-02, P-6).
 
-use std::{collections::HashMap, fs, process::Stdio};
+use std::{collections::HashMap, fs, path::Path, process::Stdio};
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, Lines};
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Runs for each store.
-const RUNS: u64 = 15;
+const RUNS: usize = 15;
 
 /// A model that asks for three changes, one after the other, and then for two at once.
 const CHANGES: &str = "
@@ -34,10 +34,12 @@ replies:
   - { when: { tool_result: {} }, repeat: true, say: [{ text: 'Done.' }] }
 ";
 
-/// Notes on each call that it ran, then answers with its text.
-const CHANGE: &str = r#"text=$(sed 's/.*"text":"\([a-z]*\)".*/\1/')
-echo "$text" >> NOTES
-printf %s "$text""#;
+/// Notes the id of each call that it is run for, in one write, then answers with its text. It may outlive the
+/// program, and gets no input if that was killed before it could write it.
+const CHANGE: &str = r#"input=$(cat)
+[ -n "$input" ] || exit 1
+printf '%s\n' "$input" | sed 's/.*"call_id":"\([^"]*\)".*/\1/' >> NOTES
+printf '%s' "$input" | sed 's/.*"text":"\([a-z]*\)".*/\1/' | tr -d '\n'"#;
 
 /// Numbers that look random and are the same in each run (xorshift).
 struct Dice(u64);
@@ -105,11 +107,19 @@ fn survives(store: &str) {
         for (call, counts) in &calls {
             assert_eq!(*counts, (1, 1), "run {run}: {call} was asked for and answered so often");
         }
-        let notes = fs::read_to_string(&notes).unwrap_or_default();
-        assert!(notes.lines().count() <= calls.len(), "run {run}: {} calls, and what they did:\n{notes}", calls.len());
+        let ran = run_for(&notes);
+        for (place, call) in ran.iter().enumerate() {
+            assert!(calls.contains_key(call), "run {run}: {call} ran and is not stored");
+            assert!(!ran[..place].contains(call), "run {run}: {call} ran twice");
+        }
     }
-    let notes = fs::read_to_string(&notes).expect("some ran");
-    assert!(notes.lines().count() >= RUNS as usize / 2, "too few calls ran to show anything:\n{notes}");
+    assert!(run_for(&notes).len() >= RUNS, "too few calls ran to show anything: {:?}", run_for(&notes));
+}
+
+/// The calls that the tool was run for, in order; the last may be missing if it still runs.
+fn run_for(notes: &Path) -> Vec<String> {
+    let notes = fs::read_to_string(notes).unwrap_or_default();
+    notes.lines().map(str::to_owned).collect()
 }
 
 #[test]
