@@ -14,7 +14,10 @@ mod run_hook;
 mod run_tool;
 mod sessions;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use youyou::{Error, ErrorCode, Runtime, RuntimeBuilder};
 
@@ -44,6 +47,9 @@ pub(crate) fn run(cli: Cli, terminal: Terminal) -> Result<Exit, Error> {
         Command::Prompt(Prompt::Show(args)) => prompt::show(args, &places),
     }
 }
+
+/// How long a program that has nothing more to do waits for what it left running: it is killed at the begin of it.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// The two folders that every command works with, absolute.
 pub(crate) struct Places {

@@ -10,7 +10,6 @@ mod trust;
 use std::{
     io::{IsTerminal, Read},
     pin::pin,
-    time::Duration,
 };
 
 use youyou::{Agent, Error, ErrorCode, Session, SessionEvents};
@@ -20,7 +19,7 @@ use self::{
     show::Show,
     trust::Beforehand,
 };
-use super::{Places, usage};
+use super::{LEAVING, Places, usage};
 use crate::{
     args::Chat,
     exit::Exit,
@@ -28,9 +27,6 @@ use crate::{
     signals::{StopRequest, StopRequests},
     terminal::Terminal,
 };
-
-/// How long leaving at once may take. Whatever runs is killed at the begin of it.
-const LEAVING: Duration = Duration::from_secs(1);
 
 /// How a conversation, or a part of it, came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,10 +48,13 @@ pub(crate) fn run(args: Chat, places: &Places, terminal: Terminal) -> Result<Exi
     trust::settle(places, beforehand)?;
     let prompt = one_shot(&args)?;
     let ended = executor.block_on(async {
-        let agent = build(&args, places).await?;
-        let session = kept::begin(&agent, &args, places).await?;
-        // Before anything can run that a signal would have to end.
-        let stop = StopRequests::listen().map_err(|error| usage(format!("cannot listen for signals: {error}")))?;
+        // Before anything can run that a signal would have to end: plugins are asked as the session begins.
+        let mut stop = StopRequests::listen().map_err(|error| usage(format!("cannot listen for signals: {error}")))?;
+        let (agent, session) = tokio::select! {
+            biased;
+            request = stop.next() => return Ok(Ended::AtOnce(request.into())),
+            started = start(&args, places) => started?,
+        };
         let outside = session.take_events();
         let kept = agent.session_storage().is_some();
         let mut chat = ChatSession { session, outside, kept, said: false, stop, json: args.json, terminal };
@@ -65,15 +64,19 @@ pub(crate) fn run(args: Chat, places: &Places, terminal: Terminal) -> Result<Exi
             None => chat.converse().await?,
         };
         chat.close(&agent, ended).await
-    })?;
-    match ended {
-        Ended::ByItself(exit) | Ended::Stopped(exit) => Ok(exit),
-        Ended::AtOnce(exit) => {
-            // Drops what runs, and with it the processes that belong to it.
-            executor.shutdown_timeout(LEAVING);
-            Ok(exit)
-        }
+    });
+    // Drops what runs, and with it the processes that belong to it. A guest may have opened something that never answers:
+    // that is not waited for.
+    executor.shutdown_timeout(LEAVING);
+    match ended? {
+        Ended::ByItself(exit) | Ended::Stopped(exit) | Ended::AtOnce(exit) => Ok(exit),
     }
+}
+
+async fn start(args: &Chat, places: &Places) -> Result<(Agent, Session), Error> {
+    let agent = build(args, places).await?;
+    let session = kept::begin(&agent, args, places).await?;
+    Ok((agent, session))
 }
 
 /// The one message of a run that is no conversation: the argument, or all of stdin where that is no terminal

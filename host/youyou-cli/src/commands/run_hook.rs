@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use youyou::{CancellationToken, Change, Error, ErrorCode, HookEvent, HookTrial, Severity, Tried, TriedAnswer};
 
-use super::{Places, usage};
+use super::{LEAVING, Places, usage};
 use crate::{args::RunHook, exit::Exit, input, print, signals::StopRequests};
 
 pub(crate) fn run(args: RunHook, places: &Places) -> Result<Exit, Error> {
@@ -42,6 +42,8 @@ pub(crate) fn run(args: RunHook, places: &Places) -> Result<Exit, Error> {
         watch.abort();
         tried
     });
+    // A guest may have opened something that never answers: that is not waited for.
+    executor.shutdown_timeout(LEAVING);
     if args.json {
         print::document(&tried)?;
     } else {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use youyou::{CallId, CallScope, CallStats, Error, ErrorCode, Runtime, Severity, ToolCall, ToolResult};
 
-use super::Places;
+use super::{LEAVING, Places};
 use crate::{args::RunTool, exit::Exit, input, print, signals::StopRequests};
 
 pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
@@ -35,8 +35,11 @@ pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
     let exit = report(&result, scope.stats.snapshot(), &args);
     if result.error.is_none() {
         // The process ends here, and the system takes back what these hold faster than they give it back. A tool that
-        // has answered left nothing half-done; where none did, a compilation may still be running and is waited for.
+        // has answered left nothing half-done; where none did, a compilation may still be running and is waited for, but
+        // not for ever what a guest has opened and never answers.
         std::mem::forget((executor, runtime));
+    } else {
+        executor.shutdown_timeout(LEAVING);
     }
     exit
 }

@@ -1,6 +1,10 @@
 //! The WASI state of one store, made from grants, and the linking of every WASI import.
 
-use std::{future::ready, path::Path, sync::Arc};
+use std::{
+    future::ready,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use wasmtime::component::{HasData, Linker, ResourceTable, ResourceTableError};
 use wasmtime_wasi::{
@@ -62,6 +66,9 @@ impl GuestWasi {
         builder.stdout(stdio.stdout).stderr(stdio.stderr).envs(env.pairs());
         for grant in grants.directories() {
             let host = grant.path.on_host(working_dir);
+            if let Some(target) = leads_out(grant, &host, working_dir) {
+                return Err(leads_elsewhere(grant, &target));
+            }
             let perms = match grant.access {
                 Access::Read => FsPerms::ReadOnly,
                 Access::Write => FsPerms::ReadWrite,
@@ -135,6 +142,31 @@ pub(crate) fn explain_full_table(error: &wasmtime::Error) -> Option<String> {
         Some(ResourceTableError::NotPresent | ResourceTableError::WrongType | ResourceTableError::HasChildren)
         | None => None,
     }
+}
+
+/// Where a directory below the working directory really is, if that is elsewhere: whoever wrote the grant meant what is
+/// there, not what a link in somebody's project leads to (K-63).
+fn leads_out(grant: &DirGrant, host: &Path, working_dir: &Path) -> Option<PathBuf> {
+    let name = grant.guest_name();
+    if name.starts_with('/') || name == ".." || name.starts_with("../") {
+        return None;
+    }
+    // What is not there is told when it is opened.
+    let (target, base) = (host.canonicalize().ok()?, working_dir.canonicalize().ok()?);
+    (!target.starts_with(base)).then_some(target)
+}
+
+fn leads_elsewhere(grant: &DirGrant, target: &Path) -> Error {
+    let (key, entry) = (&grant.key, &grant.entry);
+    let message = format!(
+        "{key}: {entry:?} is a symbolic link that leads out of the working directory, to {:?}; if that is meant, grant it \
+         by that path",
+        target.display().to_string()
+    );
+    Error::new(ErrorCode::ToolExecutionError, message)
+        .with_kind("GRANT_LEADS_OUT")
+        .with_detail("key", key.as_str())
+        .with_detail("path", target.display().to_string())
 }
 
 fn cannot_open(grant: &DirGrant, host: &Path, error: &wasmtime::Error) -> Error {
@@ -219,4 +251,31 @@ fn add_sockets<T: HasGuestWasi + 'static>(l: &mut Linker<T>) -> wasmtime::Result
     sockets::udp_create_socket::add_to_linker::<T, WasiSockets>(l, |t| t.guest_wasi().sockets())?;
     sockets::udp::add_to_linker::<T, WasiSockets>(l, |t| t.guest_wasi().sockets())?;
     sockets::ip_name_lookup::add_to_linker::<T, GuardedLookup>(l, |t| t.guest_wasi().lookup())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    /// K-63: a link in a project does not widen what the user's own plugin was granted; a path that is written out does.
+    #[test]
+    fn a_granted_directory_is_no_link_out_of_the_working_directory() {
+        let root = tempfile::tempdir().expect("a directory");
+        let work = root.path().join("work");
+        for dir in ["outside", "work/inside", "work/data"] {
+            fs::create_dir_all(root.path().join(dir)).expect("made");
+        }
+        symlink(root.path().join("outside"), work.join("out")).expect("linked");
+        symlink("inside", work.join("in")).expect("linked");
+        let leads = |entry: &str| {
+            let grant = DirGrant::parse("permissions.write[0]".into(), entry, Access::Write).expect("a grant");
+            leads_out(&grant, &grant.path.on_host(&work), &work).is_some()
+        };
+        assert!(leads("./out") && leads("out"));
+        for fine in ["./data", "./in", ".", "../outside", "./missing"] {
+            assert!(!leads(fine), "{fine}");
+        }
+    }
 }

@@ -37,6 +37,11 @@ pub(super) fn settle(places: &Places, beforehand: Beforehand) -> Result<(), Erro
             if !agreed()? {
                 return Err(refused(&format!("{} is not trusted; nothing was run", places.workspace.display())));
             }
+            // What was shown is what was agreed to.
+            if project_fingerprint(&roots).is_none_or(|now| now.hash != contents.hash) {
+                let message = "what the project brings has changed while it was looked at; nothing was run";
+                return Err(refused(message));
+            }
         }
         Beforehand::Nothing => {
             print::note(&describe(places, &contents));
@@ -60,7 +65,7 @@ fn refused(message: &str) -> Error {
 }
 
 fn describe(places: &Places, contents: &ProjectContents) -> String {
-    let mut text = format!("{} brings what can be run as you:", places.workspace.display());
+    let mut text = format!("{} brings what can be run as you:", one_line(&places.workspace.display().to_string()));
     for tool in &contents.tools {
         text.push_str(&format!("\n  tool {}: {}", tool.name, one_line(&tool.runs())));
     }
@@ -77,6 +82,16 @@ fn one_line(text: &str) -> String {
     print::visible(&text.replace(['\n', '\u{2028}', '\u{2029}'], " ")).into_owned()
 }
 
+fn agreed() -> Result<bool, Error> {
+    let unasked = |error: io::Error| refused(&format!("cannot ask on the terminal: {error}"));
+    let mut err = io::stderr().lock();
+    write!(err, "Trust it? You are asked again when any of it changes. [y/N] ").map_err(unasked)?;
+    err.flush().map_err(unasked)?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).map_err(unasked)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,14 +101,4 @@ mod tests {
     fn a_command_cannot_hide_itself_from_the_question() {
         assert_eq!(one_line("./a\n  tool b: ./b \u{1b}[1A\u{1b}[2K"), "./a   tool b: ./b ␛[1A␛[2K");
     }
-}
-
-fn agreed() -> Result<bool, Error> {
-    let unasked = |error: io::Error| refused(&format!("cannot ask on the terminal: {error}"));
-    let mut err = io::stderr().lock();
-    write!(err, "Trust it? You are asked again when any of it changes. [y/N] ").map_err(unasked)?;
-    err.flush().map_err(unasked)?;
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).map_err(unasked)?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
