@@ -224,7 +224,7 @@ fn a_conversation_can_be_read() {
     out| 
     out| Write `count the words in: ` and some words after it. Then it asks for the tool word-count, as a model would, and tells what the tool answered.
     out| 
-    out| For real answers, register a model provider in the program that builds the agent.
+    out| For real answers, name a model provider in config.yaml; docs/providers.md has one for each API.
     out| 
     out| > look
     out| > around
@@ -248,7 +248,7 @@ fn a_conversation_can_be_read() {
     out| 
     out| Write `count the words in: ` and some words after it. Then it asks for the tool word-count, as a model would, and tells what the tool answered.
     out| 
-    out| For real answers, register a model provider in the program that builds the agent.
+    out| For real answers, name a model provider in config.yaml; docs/providers.md has one for each API.
     out| 
     out| ## User
     out| 
