@@ -156,6 +156,8 @@ fn fences(package: &Package) -> Vec<String> {
     found
 }
 
+/// Y1-1, Y1-2, Y1-7: the core can keep nothing, run nothing and speak to nobody, and brings no part of its own: what it has
+/// is registered.
 #[test]
 fn dependencies_point_down_only() {
     let found = violations(&metadata());

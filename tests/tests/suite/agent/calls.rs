@@ -70,7 +70,8 @@ replies:
     "#);
 }
 
-/// K-21: pieces of two calls interleave; the calls come in the order of their blocks, arguments whole.
+/// K-21, D-38: pieces of two calls interleave; the calls come in the order of their blocks, arguments whole, and none begins
+/// before the answer is whole.
 #[tokio::test]
 async fn interleaved_pieces_become_two_calls() {
     let replies = r#"

@@ -49,7 +49,7 @@ async fn turn(setup: Setup) -> Turn {
     setup.chat().await.1.run("go").await
 }
 
-/// Y3.6-3, Y3.6-4, D-1, C-1: code, then the user's folders, then the project's, each in byte order; each sees what those
+/// Y1-3, Y1-6, Y3.6-3, Y3.6-4, D-1, C-1: code, then the user's folders, then the project's, each in byte order; each sees what those
 /// before it changed.
 #[tokio::test]
 async fn code_and_folders_stand_in_one_order() {
