@@ -56,8 +56,8 @@ impl Listed {
         runs(&self.backend, parent(&self.index))
     }
 
-    fn names(&self) -> Vec<PathBuf> {
-        named_outside(&self.backend, parent(&self.index))
+    fn names(&self, workspace: &Path) -> Vec<PathBuf> {
+        named_outside(&self.backend, parent(&self.index), workspace)
     }
 }
 
@@ -103,8 +103,8 @@ impl ListedPlugin {
         handlers.chain(self.sets.iter().map(|set| (*set).to_owned())).collect()
     }
 
-    fn names(&self) -> Vec<PathBuf> {
-        self.handlers.iter().flat_map(|(_, backend)| named_outside(backend, parent(&self.index))).collect()
+    fn names(&self, workspace: &Path) -> Vec<PathBuf> {
+        self.handlers.iter().flat_map(|(_, backend)| named_outside(backend, parent(&self.index), workspace)).collect()
     }
 }
 
@@ -147,8 +147,9 @@ fn runs(backend: &Backend, dir: &Path) -> String {
     }
 }
 
-/// The files outside of its folder that a definition names by a path, as far as that can be told (D-54, D-55).
-fn named_outside(backend: &Backend, dir: &Path) -> Vec<PathBuf> {
+/// The files outside of its folder that a definition names by a path, as far as that can be told (D-54, D-55). An argument
+/// that is no path of the folder may be one of the working directory, as `sh scripts/check.sh` has it.
+fn named_outside(backend: &Backend, dir: &Path, workspace: &Path) -> Vec<PathBuf> {
     let relative = |word: &str| ["./", "../", ".\\", "..\\"].iter().any(|start| word.starts_with(start));
     let leaves = |path: &PathBuf| {
         let ups = path.strip_prefix(dir).map(|inside| inside.components().any(|step| step == Component::ParentDir));
@@ -157,7 +158,10 @@ fn named_outside(backend: &Backend, dir: &Path) -> Vec<PathBuf> {
     let mut paths = match backend {
         Backend::Script(ScriptBackend { command, args }) => {
             let command = Some(command).filter(|command| command.contains(['/', '\\']));
-            command.into_iter().chain(args.iter().filter(|arg| relative(arg))).map(|word| dir.join(word)).collect()
+            let of_folder =
+                command.into_iter().chain(args.iter().filter(|arg| relative(arg))).map(|word| dir.join(word));
+            let of_workspace = args.iter().filter(|arg| !relative(arg)).map(|word| workspace.join(word));
+            of_folder.chain(of_workspace.filter(|path| path.is_file())).collect()
         }
         Backend::Component(ComponentBackend { path, .. }) => vec![path.clone()],
     };
@@ -182,8 +186,9 @@ pub fn project_fingerprint(roots: &Roots) -> Option<ProjectContents> {
     if tools.is_empty() && plugins.is_empty() {
         return None;
     }
-    let named = tools.iter().map(|tool| (&*tool.name, tool.names()));
-    let named = named.chain(plugins.iter().map(|plugin| (&*plugin.name, plugin.names()))).collect::<Vec<_>>();
+    let named = tools.iter().map(|tool| (&*tool.name, tool.names(&roots.workspace)));
+    let named =
+        named.chain(plugins.iter().map(|plugin| (&*plugin.name, plugin.names(&roots.workspace)))).collect::<Vec<_>>();
     let hash = Walk::new(roots, &project).hash(&named);
     Some(ProjectContents { tools, plugins, hash })
 }

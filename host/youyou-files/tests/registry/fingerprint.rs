@@ -223,6 +223,7 @@ fn a_file_that_a_tool_names_elsewhere_in_the_workspace_is_hashed() {
         "command: ../../../scripts/f",
         "command: sh\n  args: [\"../../../scripts/f\"]",
         "component: ../../../scripts/f",
+        "command: sh\n  args: [scripts/f]",
     ];
     for execution in named {
         let tree = project();
