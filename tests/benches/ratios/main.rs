@@ -5,12 +5,14 @@
 //! then. Words on the command line pick groups of rows by their names.
 //!
 //! Read in this order: [`measure`] (pairs, medians), [`report`] (rows, table, machine-readable lines), [`setting`] (tools
-//! on disk, runtimes over them), [`speaker`] (a model), [`held`] (what a process holds), [`bare`] (what is compared with), then one file for each group of rows.
+//! on disk, runtimes over them), [`speaker`] (a model), [`held`] (what a process holds), [`bare`] (what is compared with), then one file for each
+//! group of rows.
 
 mod bare;
 mod component;
 mod conversation;
 mod held;
+mod hooks;
 mod measure;
 mod memory;
 mod opening;
@@ -30,8 +32,9 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 /// A group of rows: its name on the command line, and what measures it.
 type Group = (&'static str, fn(&mut Report) -> Outcome);
 
-const GROUPS: [Group; 8] = [
+const GROUPS: [Group; 9] = [
     ("component", component::measure),
+    ("hooks", hooks::measure),
     ("script", script::measure),
     ("process", process::measure),
     ("opening", opening::measure),
