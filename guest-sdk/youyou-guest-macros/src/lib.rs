@@ -4,6 +4,8 @@
 //! `youyou-guest`, which also documents the attributes; this crate is not for use by itself.
 
 mod args;
+#[cfg(test)]
+mod expansion;
 mod hook;
 mod problems;
 mod tool;

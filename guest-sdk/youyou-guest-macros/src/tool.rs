@@ -171,20 +171,15 @@ fn description(function: &ItemFn) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expansion;
 
-    /// Expands `source` and lists every error as `what it points at: message`.
     fn errors(attribute: &str, source: &str) -> Vec<String> {
-        let attribute: TokenStream = attribute.parse().expect("tokens");
-        let Err(error) = expand(attribute, source.parse().expect("tokens")) else { return Vec::new() };
-        error.into_iter().map(|error| format!("{}: {error}", error.span().source_text().unwrap_or_default())).collect()
+        expansion::errors(expand, attribute, source)
     }
 
     #[track_caller]
     fn assert_one_error(source: &str, at: &str, fix: &str) {
-        let found = errors("", source);
-        assert_eq!(found.len(), 1, "{found:#?}");
-        assert!(found[0].starts_with(&format!("{at}: ")), "{found:#?}");
-        assert!(found[0].contains(fix), "{found:#?}");
+        expansion::assert_one_error(expand, source, at, fix);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a conversation consists of, in one normal form (Y4.2-1).
 //!
 //! A [`Message`] is what a provider is sent. The history that the runtime keeps is richer; requests are made from it
-//! anew each time. Whatever may be long is shared (`Arc<str>`), so that a request takes no second copy of the conversation.
+//! anew each time. Whatever is large or many is shared (`Arc`), so that a request takes no second copy of the conversation.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -18,12 +18,12 @@ pub enum Message {
     /// From the user.
     User {
         /// What the user wrote and attached, in order; never empty.
-        parts: Vec<Part>,
+        parts: Arc<[Part]>,
     },
     /// From the model.
     Assistant {
         /// What the model said and asked for, in order; never empty.
-        parts: Vec<AssistantPart>,
+        parts: Arc<[AssistantPart]>,
     },
     /// The answer to one tool call of the assistant message before.
     ToolResult {
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_message_names_its_role_and_its_parts() {
-        let message = Message::Assistant { parts: vec![AssistantPart::Text { text: "hi".into() }] };
+        let message = Message::Assistant { parts: [AssistantPart::Text { text: "hi".into() }].into() };
         assert_eq!(
             serde_json::to_string(&message).expect("json"),
             r#"{"role":"assistant","parts":[{"type":"text","text":"hi"}]}"#

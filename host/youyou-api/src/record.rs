@@ -75,14 +75,14 @@ pub enum SessionEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UserRecord {
     /// In order.
-    pub parts: Vec<Part>,
+    pub parts: Arc<[Part]>,
 }
 
 /// What the model said in one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AssistantRecord {
     /// Text, reasoning and calls, in the order of the answer.
-    pub parts: Vec<AssistantPart>,
+    pub parts: Arc<[AssistantPart]>,
     /// Whether the model came to its end.
     pub status: MessageStatus,
     /// What the step took.
@@ -254,8 +254,8 @@ impl Metadata {
 
 impl SessionEvent {
     /// What the user sent.
-    pub fn user(parts: Vec<Part>) -> Self {
-        Self::UserMessage(UserRecord { parts })
+    pub fn user(parts: impl Into<Arc<[Part]>>) -> Self {
+        Self::UserMessage(UserRecord { parts: parts.into() })
     }
 
     /// A notice of the runtime.
@@ -374,7 +374,7 @@ mod tests {
         vec![
             SessionEvent::user(vec![Part::text("hi\n\u{2028}\"")]),
             SessionEvent::AssistantMessage(AssistantRecord {
-                parts: vec![AssistantPart::Text { text: "let me".into() }, AssistantPart::ToolCall(call)],
+                parts: [AssistantPart::Text { text: "let me".into() }, AssistantPart::ToolCall(call)].into(),
                 status: MessageStatus::Incomplete,
                 usage: Usage { input_tokens: 3, output_tokens: 4 },
                 renamed: vec![RenamedCall { call_id: CallId::new("call-1"), provider_id: "same".into() }],

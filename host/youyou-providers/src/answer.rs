@@ -40,6 +40,9 @@ impl Answer {
                 return self.failed.take().map(Err);
             }
             let end = match self.events.next().await {
+                Some(Ok((_, data))) if data.trim().is_empty() => continue,
+                // OpenAI's end mark; a gateway may put it behind the answers of others as well.
+                Some(Ok((_, data))) if data.trim() == "[DONE]" => self.decoder.end(&mut self.ready),
                 Some(Ok((event, data))) => match self.decoder.take(event.as_deref(), &data, &mut self.ready) {
                     Ok(Progress::More) => continue,
                     Ok(Progress::Over) => self.decoder.end(&mut self.ready),

@@ -50,7 +50,7 @@ struct Calls<'a> {
 impl<'a> Calls<'a> {
     fn ask(&mut self, at: usize, message: &'a Message) -> Result<(), String> {
         let Message::Assistant { parts } = message else { return Ok(()) };
-        for part in parts {
+        for part in parts.iter() {
             let AssistantPart::ToolCall(call) = part else { continue };
             if call.call_id.as_str().is_empty() || !self.ids.insert(&call.call_id) {
                 return Err(format!(

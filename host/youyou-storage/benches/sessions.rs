@@ -60,7 +60,7 @@ fn store(runtime: &Runtime, kind: &str, folder: &Path) -> Outcome<Arc<dyn Sessio
 fn exchange(at: u64) -> Vec<NewRecord> {
     let text = format!("Message {at}: {}", "some words of a conversation ".repeat(6));
     let answer = AssistantRecord {
-        parts: vec![AssistantPart::Text { text: text.as_str().into() }],
+        parts: [AssistantPart::Text { text: text.as_str().into() }].into(),
         status: MessageStatus::Complete,
         usage: Usage { input_tokens: 1_000, output_tokens: 50 },
         renamed: Vec::new(),

@@ -16,7 +16,7 @@ use youyou::{
 use crate::{
     Outcome,
     bare::{self, Bare},
-    measure::{in_turn, median},
+    measure::{Measured, in_turn, median},
     report::{Reach, Report, shown},
     setting::{ANSWER, ARGUMENTS, Setting, WORD_COUNT, call, plugin_wasm, same, with_stats, word_count_wasm},
 };
@@ -29,28 +29,7 @@ pub(crate) fn measure(report: &mut Report) -> Outcome {
 
 /// Everything that a call goes through, with a fresh store and instance on both sides.
 fn warm_call(report: &mut Report) -> Outcome {
-    let setting = Setting::new()?;
-    setting.install_word_count()?;
-    let (runtime, scope) = (setting.open()?, setting.scope());
-    let bare = Bare::new(&Component::new(&bare::engine()?, fs::read(word_count_wasm()?)?)?)?;
-    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-
-    let through_the_dispatcher = || -> Outcome<Duration> {
-        let call = call(WORD_COUNT, ARGUMENTS);
-        let start = Instant::now();
-        let result = executor.block_on(runtime.dispatcher().dispatch(call, &scope))?;
-        let took = start.elapsed();
-        same(&result.output.content, ANSWER)?;
-        Ok(took)
-    };
-    let alone = || -> Outcome<Duration> {
-        let start = Instant::now();
-        let content = executor.block_on(bare.call(ARGUMENTS))?;
-        let took = start.elapsed();
-        same(&content, ANSWER)?;
-        Ok(took)
-    };
-    let measured = in_turn(report.effort(25, 1000), through_the_dispatcher, alone)?;
+    let measured = against_bare(report, |_, runtime| Ok(runtime.dispatcher().clone()))?;
     report.ratio(
         "warm call of a component through the dispatcher, to bare wasmtime",
         &measured,
@@ -62,14 +41,25 @@ fn warm_call(report: &mut Report) -> Outcome {
 
 /// The same with the example plugins around it, one before and one after, each in an instance of its own.
 fn hooked_call(report: &mut Report) -> Outcome {
+    let measured = against_bare(report, hooked)?;
+    report.ratio(
+        "the same with a component's hook before and one after, to one call of bare wasmtime",
+        &measured,
+        Reach::AtMost(3.5),
+        ["warm call with the plugins guard and redact around it", "one call in bare wasmtime"],
+    );
+    Ok(())
+}
+
+/// Calls of a component through the dispatcher that `of` makes, in turn with calls in bare wasmtime.
+fn against_bare(report: &Report, of: impl FnOnce(&Setting, &Runtime) -> Outcome<Dispatcher>) -> Outcome<Measured> {
     let setting = Setting::new()?;
     setting.install_word_count()?;
     let (runtime, scope) = (setting.open()?, setting.scope());
-    let dispatcher = hooked(&setting, &runtime)?;
+    let dispatcher = of(&setting, &runtime)?;
     let bare = Bare::new(&Component::new(&bare::engine()?, fs::read(word_count_wasm()?)?)?)?;
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-
-    let with_hooks = || -> Outcome<Duration> {
+    let through_the_dispatcher = || -> Outcome<Duration> {
         let call = call(WORD_COUNT, ARGUMENTS);
         let start = Instant::now();
         let result = executor.block_on(dispatcher.dispatch(call, &scope))?;
@@ -84,14 +74,7 @@ fn hooked_call(report: &mut Report) -> Outcome {
         same(&content, ANSWER)?;
         Ok(took)
     };
-    let measured = in_turn(report.effort(25, 1000), with_hooks, alone)?;
-    report.ratio(
-        "the same with a component's hook before and one after, to one call of bare wasmtime",
-        &measured,
-        Reach::AtMost(3.5),
-        ["warm call with the plugins guard and redact around it", "one call in bare wasmtime"],
-    );
-    Ok(())
+    in_turn(report.effort(25, 1000), through_the_dispatcher, alone)
 }
 
 /// The runtime's dispatcher, with guard and redact in its chain. Whatever they say of a call is kept from nobody: a

@@ -13,12 +13,12 @@ pub enum Entry {
     /// What the user sent, attachments read, a skill's prompt in front (D-62).
     User {
         /// In order.
-        parts: Vec<Part>,
+        parts: Arc<[Part]>,
     },
     /// What the model said in one step.
     Assistant {
         /// Text, reasoning and calls, in the order of the answer.
-        parts: Vec<AssistantPart>,
+        parts: Arc<[AssistantPart]>,
         /// Whether the model came to its end.
         status: AssistantStatus,
         /// What the step took.
@@ -37,9 +37,9 @@ pub enum Entry {
         content: Arc<str>,
         /// Whether it is a failure.
         is_error: bool,
-        /// The tool's own facts; not for the model.
+        /// The tool's own facts; not for the model. Few tools have any, so they take no room in every entry.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        metadata: Option<Value>,
+        metadata: Option<Box<Value>>,
     },
     /// A notice of the runtime, for the model.
     System {
@@ -213,7 +213,7 @@ mod tests {
     fn a_call_is_open_until_its_result_is_there() {
         let mut history = History::new();
         history.push(Entry::Assistant {
-            parts: vec![call("a"), call("b")],
+            parts: [call("a"), call("b")].into(),
             status: AssistantStatus::Complete,
             usage: Usage::default(),
             renamed: Vec::new(),
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_compaction_ends_the_reach_of_a_report() {
         let mut history = History::new();
-        history.push(Entry::User { parts: vec![Part::text("hi")] });
+        history.push(Entry::User { parts: [Part::text("hi")].into() });
         history.anchor(Usage { input_tokens: 10, output_tokens: 2 });
         assert_eq!(history.last_anchor(), Some(Anchor { entries: 1, tokens: 12 }));
         history.push(Entry::Compaction {

@@ -7,6 +7,7 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
+    iter,
     sync::Arc,
 };
 
@@ -25,12 +26,13 @@ pub fn normalize(messages: Vec<Message>) -> Vec<Message> {
 
 fn without_empty_text(messages: Vec<Message>) -> Vec<Message> {
     let strip = |message| match message {
-        Message::User { mut parts } => {
-            parts.retain(|part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
+        Message::User { parts } => {
+            let parts = filtered(&parts, |part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
             (!parts.is_empty()).then_some(Message::User { parts })
         }
-        Message::Assistant { mut parts } => {
-            parts.retain(|part| !matches!(part, AssistantPart::Text { text } if text.trim().is_empty()));
+        Message::Assistant { parts } => {
+            let is_empty = |part: &_| matches!(part, AssistantPart::Text { text } if text.trim().is_empty());
+            let parts = filtered(&parts, |part| !is_empty(part));
             // Reasoning alone is no message that an API takes.
             let spoken = parts.iter().any(|part| !matches!(part, AssistantPart::Reasoning { .. }));
             spoken.then_some(Message::Assistant { parts })
@@ -39,6 +41,11 @@ fn without_empty_text(messages: Vec<Message>) -> Vec<Message> {
         result @ Message::ToolResult { .. } => Some(result),
     };
     messages.into_iter().filter_map(strip).collect()
+}
+
+/// The parts that are to stay; the very same list where all are.
+pub(super) fn filtered<T: Clone>(parts: &Arc<[T]>, stays: impl Fn(&T) -> bool) -> Arc<[T]> {
+    if parts.iter().all(&stays) { parts.clone() } else { parts.iter().filter(|part| stays(part)).cloned().collect() }
 }
 
 /// Puts each call's result right behind its message, invents those that are missing and drops those without a call.
@@ -50,11 +57,15 @@ fn pair(messages: Vec<Message>) -> Vec<Message> {
         match message {
             Message::Assistant { mut parts } => {
                 let mut answers = Vec::new();
-                for part in &mut parts {
+                for (place, part) in parts.clone().iter().enumerate() {
                     let AssistantPart::ToolCall(call) = part else { continue };
                     let result = results.take(&call.call_id, position);
-                    call.call_id = ids.make(&call.call_id);
-                    answers.push(answer(call, result));
+                    let call_id = ids.make(&call.call_id);
+                    if call_id != call.call_id {
+                        let renamed = ToolCall { call_id: call_id.clone(), ..call.clone() };
+                        Arc::make_mut(&mut parts)[place] = AssistantPart::ToolCall(renamed);
+                    }
+                    answers.push(answer(call_id, call.tool_name.clone(), result));
                 }
                 paired.push(Message::Assistant { parts });
                 paired.extend(answers);
@@ -67,9 +78,9 @@ fn pair(messages: Vec<Message>) -> Vec<Message> {
     paired
 }
 
-fn answer(call: &ToolCall, result: Option<(Arc<str>, bool)>) -> Message {
+fn answer(call_id: CallId, tool_name: String, result: Option<(Arc<str>, bool)>) -> Message {
     let (content, is_error) = result.unwrap_or_else(|| (NO_RESULT.into(), true));
-    Message::ToolResult { call_id: call.call_id.clone(), tool_name: call.tool_name.clone(), content, is_error }
+    Message::ToolResult { call_id, tool_name, content, is_error }
 }
 
 /// The results of a list by the call they answer, each with its place.
@@ -117,22 +128,41 @@ impl UniqueIds {
 
 fn merge(messages: Vec<Message>) -> Vec<Message> {
     let mut merged: Vec<Message> = Vec::with_capacity(messages.len());
-    for message in messages {
-        match (merged.last_mut(), message) {
-            (Some(Message::User { parts }), Message::User { parts: more }) => parts.extend(more),
-            (Some(Message::Assistant { parts }), Message::Assistant { parts: more }) => parts.extend(more),
-            (Some(Message::System { text }), Message::System { text: more }) => {
-                *text = format!("{text}\n{more}").into();
+    let mut messages = messages.into_iter().peekable();
+    while let Some(message) = messages.next() {
+        merged.push(match message {
+            Message::User { parts } => {
+                let of_user = |next| if let Message::User { parts } = next { Ok(parts) } else { Err(next) };
+                Message::User { parts: joined(parts, iter::from_fn(|| messages.next_if_map(of_user))) }
             }
-            (_, message) => merged.push(message),
-        }
+            Message::Assistant { parts } => {
+                let of_model = |next| if let Message::Assistant { parts } = next { Ok(parts) } else { Err(next) };
+                Message::Assistant { parts: joined(parts, iter::from_fn(|| messages.next_if_map(of_model))) }
+            }
+            Message::System { text } => {
+                let of_notice = |next| if let Message::System { text } = next { Ok(text) } else { Err(next) };
+                let texts = iter::once(text).chain(iter::from_fn(|| messages.next_if_map(of_notice)));
+                Message::System { text: texts.collect::<Vec<_>>().join("\n").into() }
+            }
+            result @ Message::ToolResult { .. } => result,
+        });
     }
     merged
 }
 
+/// The parts of one message and of those that follow; the very same list where none does.
+fn joined<T: Clone>(first: Arc<[T]>, more: impl Iterator<Item = Arc<[T]>>) -> Arc<[T]> {
+    let more: Vec<_> = more.collect();
+    if more.is_empty() {
+        first
+    } else {
+        iter::once(&first).chain(&more).flat_map(|parts| parts.iter().cloned()).collect()
+    }
+}
+
 fn open_with_user(mut messages: Vec<Message>) -> Vec<Message> {
     if !matches!(messages.first(), None | Some(Message::User { .. })) {
-        messages.insert(0, Message::User { parts: vec![Part::text(OPENING)] });
+        messages.insert(0, Message::User { parts: [Part::text(OPENING)].into() });
     }
     messages
 }
@@ -144,7 +174,7 @@ pub(super) mod tests {
     use super::*;
 
     fn user(text: &str) -> Message {
-        Message::User { parts: vec![Part::text(text)] }
+        Message::User { parts: [Part::text(text)].into() }
     }
 
     fn said(text: &str) -> AssistantPart {
@@ -217,18 +247,18 @@ pub(super) mod tests {
         let reasoning = AssistantPart::Reasoning { text: "hm".into(), signature: None };
         let untidy = vec![
             user(""),
-            Message::Assistant { parts: vec![said(" ")] },
+            Message::Assistant { parts: [said(" ")].into() },
             user("a"),
-            Message::Assistant { parts: vec![reasoning] },
+            Message::Assistant { parts: [reasoning].into() },
             user("b"),
-            Message::Assistant { parts: vec![said("x")] },
-            Message::Assistant { parts: vec![said("y")] },
+            Message::Assistant { parts: [said("x")].into() },
+            Message::Assistant { parts: [said("y")].into() },
         ];
         assert_eq!(
             normalize(untidy),
             [
-                Message::User { parts: vec![Part::text("a"), Part::text("b")] },
-                Message::Assistant { parts: vec![said("x"), said("y")] },
+                Message::User { parts: [Part::text("a"), Part::text("b")].into() },
+                Message::Assistant { parts: [said("x"), said("y")].into() },
             ]
         );
     }
@@ -254,7 +284,7 @@ pub(super) mod tests {
         let message = prop_oneof![
             text.clone().prop_map(user),
             text.prop_map(|text| Message::System { text: text.into() }),
-            prop::collection::vec(part, 0..4).prop_map(|parts| Message::Assistant { parts }),
+            prop::collection::vec(part, 0..4).prop_map(|parts| Message::Assistant { parts: parts.into() }),
             id.prop_map(|id| result(id, "r")),
         ];
         prop::collection::vec(message, 0..12)
@@ -273,7 +303,7 @@ pub(super) mod tests {
             }
             if let Message::Assistant { parts } = message {
                 prop_assert!(!parts.is_empty());
-                for part in parts {
+                for part in parts.iter() {
                     match part {
                         AssistantPart::ToolCall(call) => {
                             prop_assert!(ids.insert(call.call_id.clone()), "an id repeats");

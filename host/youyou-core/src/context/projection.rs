@@ -2,13 +2,13 @@
 //!
 //! Pure: the same log gives the same messages. What is left out is left out here and nowhere else; the log keeps it.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
-use youyou_api::{AssistantPart, Capabilities, CompactionMethod, FilePart, Message, Part};
+use youyou_api::{AssistantPart, Capabilities, CompactionMethod, Message, Part};
 
 use super::{
     history::{AssistantStatus, Entry},
-    normal::normalize,
+    normal::{filtered, normalize},
     shorten::shorten,
 };
 
@@ -66,8 +66,12 @@ impl<'a> View<'a> {
 /// The messages of a part of the log, in the form that every API accepts.
 pub(super) fn project_view(entries: &[Entry], view: View<'_>, capabilities: Capabilities) -> Vec<Message> {
     let head = view.cut.and_then(|cut| head(entries, cut));
-    let kept = messages(entries, view, capabilities).into_iter().map(|(_, message)| message);
-    normalize(head.into_iter().chain(kept).collect())
+    // Collected where they already lie.
+    let mut sent: Vec<_> = messages(entries, view, capabilities).into_iter().map(|(_, message)| message).collect();
+    if let Some(head) = head {
+        sent.insert(0, head);
+    }
+    normalize(sent)
 }
 
 /// The messages of a part of the log, one for each entry that is for the model, with the entry's place. Without what
@@ -162,11 +166,9 @@ fn quote(entries: &[Entry], first_kept: usize) -> Option<String> {
 /// One entry as a message; none if it is not for the model.
 fn message(entry: &Entry, result_limit: Option<usize>, capabilities: Capabilities) -> Option<Message> {
     match entry {
-        Entry::User { parts } => {
-            Some(Message::User { parts: parts.iter().map(|part| shown(part, capabilities)).collect() })
-        }
+        Entry::User { parts } => Some(Message::User { parts: shown(parts, capabilities) }),
         Entry::Assistant { parts, status, .. } => {
-            Some(Message::Assistant { parts: parts.iter().filter(|part| is_sent(part, *status)).cloned().collect() })
+            Some(Message::Assistant { parts: filtered(parts, |part| is_sent(part, *status)) })
         }
         Entry::ToolResult { call_id, tool_name, content, is_error, .. } => Some(Message::ToolResult {
             call_id: call_id.clone(),
@@ -187,14 +189,19 @@ fn is_sent(part: &AssistantPart, status: AssistantStatus) -> bool {
     }
 }
 
-/// A piece of what the user sent, or a placeholder where the model cannot take it (D-74); a file as its text.
-fn shown(part: &Part, capabilities: Capabilities) -> Part {
-    match part {
-        Part::Image(image) if !capabilities.vision => {
+/// What a user sent, with a placeholder for what the model cannot take (D-74).
+fn shown(parts: &Arc<[Part]>, capabilities: Capabilities) -> Arc<[Part]> {
+    let is_hidden = |part: &Part| matches!(part, Part::Image(_)) && !capabilities.vision;
+    if !parts.iter().any(is_hidden) {
+        return parts.clone();
+    }
+    let show = |part: &Part| match part {
+        Part::Image(image) if is_hidden(part) => {
             Part::text(format!("[image {:?} left out: this model cannot look at images]", image.name))
         }
-        Part::Text { .. } | Part::Image(_) | Part::File(FilePart { .. }) => part.clone(),
-    }
+        Part::Text { .. } | Part::Image(_) | Part::File(_) => part.clone(),
+    };
+    parts.iter().map(show).collect()
 }
 
 #[cfg(test)]
@@ -206,11 +213,11 @@ mod tests {
     use super::*;
 
     fn user(text: &str) -> Entry {
-        Entry::User { parts: vec![Part::text(text)] }
+        Entry::User { parts: [Part::text(text)].into() }
     }
 
     fn assistant(parts: Vec<AssistantPart>, status: AssistantStatus) -> Entry {
-        Entry::Assistant { parts, status, usage: Usage::default(), renamed: Vec::new() }
+        Entry::Assistant { parts: parts.into(), status, usage: Usage::default(), renamed: Vec::new() }
     }
 
     fn said(text: &str) -> AssistantPart {
@@ -243,18 +250,19 @@ mod tests {
             project(&entries, Capabilities::ALL),
             [
                 Message::User {
-                    parts: vec![
+                    parts: [
                         Part::text("[Summary of the conversation so far]\nthey counted\n[End of the summary]"),
                         Part::text("three"),
                     ]
+                    .into()
                 },
-                Message::Assistant { parts: vec![said("3")] },
+                Message::Assistant { parts: [said("3")].into() },
             ]
         );
         let cut = [user("one"), user("two"), compaction(None, 1, CompactionMethod::Truncation)];
         assert_eq!(
             project(&cut, Capabilities::ALL),
-            [Message::User { parts: vec![Part::text(CUT_NOTICE), Part::text("two")] }]
+            [Message::User { parts: [Part::text(CUT_NOTICE), Part::text("two")].into() }]
         );
     }
 
@@ -300,7 +308,7 @@ mod tests {
         };
         let short = shorten(&long, 8).len();
         assert_eq!(contents(&entries), [short, 500]);
-        assert_eq!(project(&entries, Capabilities::ALL)[0], Message::User { parts: vec![Part::text("go")] });
+        assert_eq!(project(&entries, Capabilities::ALL)[0], Message::User { parts: [Part::text("go")].into() });
         entries.push(cut(None, 1, None));
         assert_eq!(contents(&entries), [short, 500]);
     }
@@ -310,10 +318,11 @@ mod tests {
     fn a_turn_cut_in_the_middle_repeats_the_users_message() {
         let entries = [user("count them"), calls("a"), result("a", "1"), calls("b"), cut(Some("one done"), 3, None)];
         let expected = Message::User {
-            parts: vec![
+            parts: [
                 Part::text(format!("{}\n{GAP_NOTICE}", summary_text("one done"))),
                 Part::text("[The user's last message]\ncount them\n[End of the message]"),
-            ],
+            ]
+            .into(),
         };
         assert_eq!(project(&entries, Capabilities::ALL)[0], expected);
     }
@@ -332,6 +341,18 @@ mod tests {
         assert!(!sent(&entries).contains("of one turn"));
     }
 
+    /// A long conversation is not copied for each request.
+    #[test]
+    fn a_request_shares_what_the_log_holds() {
+        let entries = [user("one"), assistant(vec![said("1")], AssistantStatus::Complete)];
+        let [Entry::User { parts: sent }, Entry::Assistant { parts: answered, .. }] = &entries else { unreachable!() };
+        let project = project(&entries, Capabilities::ALL);
+        let [Message::User { parts: one }, Message::Assistant { parts: other }] = project.as_slice() else {
+            panic!("{project:?}")
+        };
+        assert!(Arc::ptr_eq(sent, one) && Arc::ptr_eq(answered, other));
+    }
+
     /// D-25: reasoning goes back only whole, and only to a provider that signed it.
     #[test]
     fn reasoning_goes_back_only_signed_and_whole() {
@@ -347,7 +368,7 @@ mod tests {
         let assistants: Vec<_> = project(&entries, Capabilities::ALL)
             .into_iter()
             .filter_map(|message| match message {
-                Message::Assistant { parts } => Some(parts),
+                Message::Assistant { parts } => Some(parts.to_vec()),
                 _ => None,
             })
             .collect();
@@ -363,10 +384,10 @@ mod tests {
             data: Arc::from("AAAA"),
             size: 3,
         });
-        let entries = [Entry::User { parts: vec![image.clone()] }];
-        assert_eq!(project(&entries, Capabilities::ALL), [Message::User { parts: vec![image] }]);
+        let entries = [Entry::User { parts: [image.clone()].into() }];
+        assert_eq!(project(&entries, Capabilities::ALL), [Message::User { parts: [image].into() }]);
         let blind = Capabilities { vision: false, ..Capabilities::ALL };
         let text = "[image \"cat.png\" left out: this model cannot look at images]";
-        assert_eq!(project(&entries, blind), [Message::User { parts: vec![Part::text(text)] }]);
+        assert_eq!(project(&entries, blind), [Message::User { parts: [Part::text(text)].into() }]);
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn event(entry: &Entry, seqs: &[u64], next: u64) -> SessionEvent {
                 .collect(),
         }),
         Entry::ToolResult { call_id, tool_name, content, is_error, metadata } => {
+            let metadata = metadata.map(|metadata| *metadata);
             SessionEvent::ToolResult(ToolResultRecord { call_id, tool_name, content, is_error, metadata })
         }
         Entry::System { text } => SessionEvent::SystemMessage(SystemRecord { text, section: None }),
@@ -103,7 +104,7 @@ fn entry(event: SessionEvent, seqs: &[u64]) -> Option<Entry> {
                 .collect(),
         },
         SessionEvent::ToolResult(ToolResultRecord { call_id, tool_name, content, is_error, metadata }) => {
-            Entry::ToolResult { call_id, tool_name, content, is_error, metadata }
+            Entry::ToolResult { call_id, tool_name, content, is_error, metadata: metadata.map(Box::new) }
         }
         SessionEvent::SystemMessage(SystemRecord { text, section: None }) => Entry::System { text },
         SessionEvent::SystemMessage(SystemRecord { text, section: Some(title) }) => {
@@ -153,14 +154,14 @@ mod tests {
         let status = prop_oneof![Just(AssistantStatus::Complete), Just(AssistantStatus::Incomplete)];
         let method = prop_oneof![Just(CompactionMethod::Summary), Just(CompactionMethod::Truncation)];
         prop_oneof![
-            text().prop_map(|text| Entry::User { parts: vec![Part::text(text)] }),
+            text().prop_map(|text| Entry::User { parts: [Part::text(text)].into() }),
             (prop::collection::vec(part, 0..3), status, any::<bool>()).prop_map(|(parts, status, renamed)| {
                 let renamed = renamed.then(|| CallRecord { call_id: CallId::new("a"), provider_id: "x".into() });
                 let usage = Usage { input_tokens: 1, output_tokens: 2 };
-                Entry::Assistant { parts, status, usage, renamed: renamed.into_iter().collect() }
+                Entry::Assistant { parts: parts.into(), status, usage, renamed: renamed.into_iter().collect() }
             }),
             ("[abc]", text(), any::<bool>(), any::<Option<bool>>()).prop_map(|(id, content, is_error, fact)| {
-                let metadata = fact.map(|fact| json!({"fact": fact}));
+                let metadata = fact.map(|fact| Box::new(json!({"fact": fact})));
                 Entry::ToolResult {
                     call_id: CallId::new(id),
                     tool_name: "t".into(),

@@ -37,7 +37,7 @@ pub(super) fn model(context_window: u64) -> ModelInfo {
 }
 
 pub(super) fn user(text: &str) -> Entry {
-    Entry::User { parts: vec![Part::text(text)] }
+    Entry::User { parts: [Part::text(text)].into() }
 }
 
 pub(super) fn said(text: &str) -> Entry {
@@ -232,7 +232,7 @@ impl Provider {
     /// The text of a request; the first is 0.
     pub(super) fn heard(&self, number: usize) -> String {
         match lock(&self.requests)[number].0.messages.as_slice() {
-            [Message::User { parts }] => match parts.as_slice() {
+            [Message::User { parts }] => match &**parts {
                 [Part::Text { text }] => text.to_string(),
                 other => panic!("{other:?}"),
             },

@@ -92,7 +92,7 @@ pub(super) fn extraction_request(model: &ModelInfo, known: &[Memory], transcript
     Some(ChatRequest {
         model: model.id.clone(),
         system,
-        messages: vec![Message::User { parts: vec![Part::text(format!("{known}\n\n{conversation}\n\n{CLOSING}"))] }],
+        messages: vec![Message::User { parts: [Part::text(format!("{known}\n\n{conversation}\n\n{CLOSING}"))].into() }],
         tools: Vec::new(),
         sampling: Sampling::default(),
     })
@@ -115,7 +115,7 @@ mod tests {
 
     fn text(request: &ChatRequest) -> &str {
         match request.messages.as_slice() {
-            [Message::User { parts }] => match parts.as_slice() {
+            [Message::User { parts }] => match &**parts {
                 [Part::Text { text }] => text,
                 other => panic!("{other:?}"),
             },

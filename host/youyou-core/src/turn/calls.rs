@@ -82,7 +82,7 @@ impl Turn<'_> {
             tool_name: result.tool_name,
             content: result.output.content.into(),
             is_error: result.output.is_error,
-            metadata: result.output.metadata,
+            metadata: result.output.metadata.map(Box::new),
         });
     }
 

@@ -51,7 +51,7 @@ impl Turn<'_> {
     pub(super) async fn start(&mut self, mut input: TurnInput) -> Result<(), Error> {
         self.recall(&input.text).await;
         if !self.env.hooks.is_tapped(HookEvent::TurnStart) {
-            self.history.push(Entry::User { parts: input.into_parts() });
+            self.history.push(Entry::User { parts: input.into_parts().into() });
             return Ok(());
         }
         let payload = HookEventPayload::TurnStart(TurnStart {
@@ -63,7 +63,7 @@ impl Turn<'_> {
         let Fired { payload, aborted } = self.fire(payload).await;
         if let HookEventPayload::TurnStart(TurnStart { user_input, dynamic_sections, .. }) = payload {
             input.rewrite(user_input.text);
-            self.history.push(Entry::User { parts: input.into_parts() });
+            self.history.push(Entry::User { parts: input.into_parts().into() });
             if let Some(aborted) = aborted {
                 let error = aborted.into_error("refused this message");
                 self.history.push(Entry::Withheld { reason: error.message.clone() });
@@ -148,7 +148,7 @@ impl Turn<'_> {
     /// The text of what the model said last in this turn.
     fn last_words(&self) -> String {
         let last = self.entries_of_turn().iter().rev().find_map(|entry| match entry {
-            Entry::Assistant { parts, .. } => Some(parts),
+            Entry::Assistant { parts, .. } => Some(parts.iter()),
             _ => None,
         });
         let texts = last.into_iter().flatten().filter_map(|part| match part {

@@ -271,7 +271,7 @@ impl<'a> Turn<'a> {
     fn record(&mut self, gathered: Gathered, status: AssistantStatus, usage: Usage) {
         let Gathered { parts, renamed } = gathered;
         if !parts.is_empty() {
-            self.history.push(Entry::Assistant { parts, status, usage, renamed });
+            self.history.push(Entry::Assistant { parts: parts.into(), status, usage, renamed });
         }
     }
 

@@ -159,9 +159,6 @@ impl Decoder for Stream {
         data: &str,
         out: &mut VecDeque<ChatEvent>,
     ) -> Result<Progress, ProviderError> {
-        if data.trim().is_empty() {
-            return Ok(Progress::More);
-        }
         let Event { kind, index, message, content_block, delta, usage } = parse(data)?;
         let index = index.unwrap_or(0);
         match (kind.as_deref().or(event), content_block, delta) {

@@ -137,9 +137,6 @@ impl Decoder for Stream {
         data: &str,
         out: &mut VecDeque<ChatEvent>,
     ) -> Result<Progress, ProviderError> {
-        if data.trim().is_empty() || data.trim() == "[DONE]" {
-            return Ok(Progress::More);
-        }
         let Chunk { candidates, usage_metadata, prompt_feedback, error } = parse(data)?;
         if error.is_some_and(|error| !error.is_null()) {
             return Err(complaint::of_body(None, data));

@@ -217,12 +217,6 @@ impl Decoder for Stream {
         data: &str,
         out: &mut VecDeque<ChatEvent>,
     ) -> Result<Progress, ProviderError> {
-        if data.trim() == "[DONE]" {
-            return Ok(Progress::Over);
-        }
-        if data.trim().is_empty() {
-            return Ok(Progress::More);
-        }
         if event == Some("error") {
             return Err(complaint::of_body(None, data));
         }

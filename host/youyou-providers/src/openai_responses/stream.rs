@@ -143,12 +143,6 @@ impl Decoder for Stream {
         data: &str,
         out: &mut VecDeque<ChatEvent>,
     ) -> Result<Progress, ProviderError> {
-        if data.trim() == "[DONE]" {
-            return Ok(Progress::Over);
-        }
-        if data.trim().is_empty() {
-            return Ok(Progress::More);
-        }
         let Event { kind, output_index, delta, arguments, item, response } = parse(data)?;
         let place = output_index.unwrap_or(0);
         match (kind.as_deref().or(event).unwrap_or_default(), delta.filter(|delta| !delta.is_empty())) {

@@ -44,7 +44,7 @@ pub(crate) struct Body {
 
 /// Reads the events of one answer.
 pub(crate) trait Decoder: Send {
-    /// Takes one server-sent event and adds what it means.
+    /// Takes one server-sent event that has data and adds what it means.
     ///
     /// # Errors
     /// What the API reports, or that the event is not of its language.

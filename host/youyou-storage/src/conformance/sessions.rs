@@ -71,11 +71,12 @@ fn one_of_each() -> Vec<SessionEvent> {
     vec![
         SessionEvent::user(vec![Part::text("a\r\nb\u{2028}\u{0}\u{85}\"\\ 東京 🦀"), Part::text("")]),
         SessionEvent::AssistantMessage(AssistantRecord {
-            parts: vec![
+            parts: [
                 AssistantPart::Reasoning { text: "hm".into(), signature: Some(json!({"s": [1, null]})) },
                 AssistantPart::ToolCall(call),
                 AssistantPart::Text { text: "".into() },
-            ],
+            ]
+            .into(),
             status: MessageStatus::Incomplete,
             usage: Usage { input_tokens: u64::MAX, output_tokens: 1 },
             renamed: vec![RenamedCall { call_id: call_id.clone(), provider_id: "same".into() }],

@@ -238,7 +238,7 @@ fn check_pairs(entries: &[Entry]) -> Result<(), TestCaseError> {
             }
             Entry::Assistant { parts, .. } => {
                 prop_assert!(open.is_empty(), "{:?} before {:?}", open, entry);
-                for part in parts {
+                for part in parts.iter() {
                     let AssistantPart::ToolCall(call) = part else { continue };
                     prop_assert!(ids.insert(&call.call_id), "{} is there twice", call.call_id);
                     open.insert(&call.call_id, &call.tool_name);

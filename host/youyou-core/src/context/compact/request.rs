@@ -57,7 +57,7 @@ pub fn summary_request(model: &ModelInfo, prompt: Option<&str>, messages: Vec<Me
     ChatRequest {
         model: model.id.clone(),
         system: prompt.unwrap_or(DEFAULT_PROMPT).to_owned(),
-        messages: vec![Message::User { parts: vec![Part::text(format!("{conversation}\n\n{CLOSING}"))] }],
+        messages: vec![Message::User { parts: [Part::text(format!("{conversation}\n\n{CLOSING}"))].into() }],
         tools: Vec::new(),
         sampling: Sampling::default(),
     }
@@ -182,7 +182,7 @@ mod tests {
 
     fn text(request: &ChatRequest) -> &str {
         match request.messages.as_slice() {
-            [Message::User { parts }] => match parts.as_slice() {
+            [Message::User { parts }] => match &**parts {
                 [Part::Text { text }] => text,
                 other => panic!("{other:?}"),
             },

@@ -25,7 +25,7 @@ impl Log {
     }
 
     pub(super) fn user(mut self, text: &str) -> Self {
-        self.0.push(Entry::User { parts: vec![Part::text(text)] });
+        self.0.push(Entry::User { parts: [Part::text(text)].into() });
         self
     }
 
@@ -58,6 +58,7 @@ fn call(id: &str) -> AssistantPart {
 }
 
 fn assistant(parts: Vec<AssistantPart>) -> Entry {
+    let parts = parts.into();
     Entry::Assistant { parts, status: AssistantStatus::Complete, usage: Usage::default(), renamed: Vec::new() }
 }
 
@@ -97,7 +98,7 @@ pub(super) fn log() -> impl Strategy<Value = Vec<Entry>> {
     });
     let anything = prop_oneof![
         5 => step,
-        3 => prop::collection::vec(sent, 1..3).prop_map(|parts| vec![Entry::User { parts }]),
+        3 => prop::collection::vec(sent, 1..3).prop_map(|parts| vec![Entry::User { parts: parts.into() }]),
         2 => prop::collection::vec(said, 0..4).prop_map(|parts| vec![assistant(parts)]),
         2 => (id(), text()).prop_map(|(id, content)| vec![result(id, &content)]),
         1 => text().prop_map(|text| vec![Entry::System { text: text.into() }]),
@@ -134,7 +135,7 @@ fn parted(entries: &[Entry], start: usize, cut: usize) -> Vec<usize> {
         .enumerate()
         .map(|(place, entry)| match entry {
             Entry::ToolResult { call_id, .. } => result(call_id.as_str(), &place.to_string()),
-            Entry::Assistant { parts, .. } => assistant(parts.clone()),
+            Entry::Assistant { parts, .. } => assistant(parts.to_vec()),
             other => other.clone(),
         })
         .collect();
