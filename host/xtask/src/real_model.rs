@@ -34,17 +34,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         prepare(&home, &python, &model)?;
     }
     let mut tests = workspace.cargo();
-    tests.args([
-        "test",
-        "--package",
-        "youyou-tests",
-        "--test",
-        "suite",
-        "real_model",
-        "--",
-        "--ignored",
-        "--nocapture",
-    ]);
+    // As `cargo xtask test` selects them, so that nothing is compiled anew.
+    tests.args(["test", "--workspace", "--test", "suite", "real_model", "--", "--ignored", "--nocapture"]);
     tests.env("YOUYOU_REAL_MODEL_PYTHON", &python).env("YOUYOU_REAL_MODEL", &model);
     tests.run()
 }

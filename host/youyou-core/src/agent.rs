@@ -1,150 +1,38 @@
 //! The agent: the models it may ask, and the one session that may run (Y1-4, Y6).
 
-use std::{
-    collections::HashMap,
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
-    time::Duration,
-};
+mod models;
+mod parts;
 
-use serde_json::{Map, Value};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool};
+
 use youyou_api::{
-    Error, ErrorCode, MemoryId, MemoryStorage, ModelId, ModelInfo, ModelProvider, Namespace, NewSession, Plugin,
-    PluginId, SessionId, SessionStorage,
+    Error, ErrorCode, MemoryStorage, ModelId, ModelInfo, ModelProvider, Namespace, NewSession, PluginId, SessionId,
+    SessionStorage,
 };
 
+use self::models::{Models, Served};
+pub use self::parts::{AgentConfig, AgentParts, Definitions, MissingTools, Snapshot};
 use crate::{
     context::History,
     events::now_ms,
     hooks::Hooks,
     journal::Journal,
-    memory::{MemoryManager, MemorySettings},
+    memory::MemoryManager,
     plugins::{self, CodePlugin, FilePlugin, Merged, PluginStatus, Switches, lifecycle},
-    prompt::{self, Environment, PromptParts, SectionName, SourcedText, SystemPrompt},
+    prompt::{self, PromptParts, SectionName, SourcedText, SystemPrompt},
     session::{
-        AttachmentReader, Session, SessionOptions,
+        Session, SessionOptions,
         handle::{Place, SessionParts, WeakSession},
         resume::{Resumed, take_up},
     },
-    skills::{self, SkillCatalog},
-    tools::{DEFAULT_TOOL_TIMEOUT, Dispatcher, ToolCatalog},
+    skills,
+    tools::{Dispatcher, ToolCatalog},
     turn::{Compaction, TurnEnv},
 };
-
-/// What an agent is told once, when it is built.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AgentConfig {
-    /// The first section of the system prompt (Y4.3-1).
-    pub base_instructions: String,
-    /// The model of a session that names none (D-44).
-    pub default_model: Option<ModelId>,
-    /// How long a tool call may take when the tool does not say.
-    pub tool_timeout: Duration,
-    /// Tool calls in one turn (Y4.1-5).
-    pub max_tool_calls_per_turn: u32,
-    /// Part of the model's window past which the context is made shorter, in (0, 1].
-    pub compact_threshold: f64,
-    /// Who writes summaries; the session's model without it.
-    pub compact_model: Option<ModelId>,
-    /// What to tell them; the usual without it.
-    pub compact_prompt: Option<String>,
-    /// Who extracts memories; the session's model without it (Y4.7-2).
-    pub memory_model: Option<ModelId>,
-    /// How much is remembered, and how often.
-    pub memory: MemorySettings,
-    /// Configurations of plugins by their ids; each goes before what the plugin or its folder says (Y3.5-2).
-    pub plugin_configs: Map<String, Value>,
-}
-
-impl Default for AgentConfig {
-    fn default() -> Self {
-        Self {
-            base_instructions: "You are a helpful agent. Use the tools you are given where they help, and say plainly \
-                                what you did and what you could not do."
-                .to_owned(),
-            default_model: None,
-            tool_timeout: DEFAULT_TOOL_TIMEOUT,
-            max_tool_calls_per_turn: 50,
-            compact_threshold: 0.8,
-            compact_model: None,
-            compact_prompt: None,
-            memory_model: None,
-            memory: MemorySettings::default(),
-            plugin_configs: Map::new(),
-        }
-    }
-}
-
-/// What the folders and the code hold at one moment.
-#[derive(Default)]
-pub struct Snapshot {
-    /// The tools of every level, merged.
-    pub tools: ToolCatalog,
-    /// The skills of every level, merged.
-    pub skills: SkillCatalog,
-    /// The folders that say something of a plugin, those of every level; merged with the code's when a session begins.
-    pub plugins: Vec<FilePlugin>,
-    /// The user's instructions for every project.
-    pub global_instructions: Option<SourcedText>,
-    /// The project's own.
-    pub project_instructions: Option<SourcedText>,
-    /// Who the agent is to be.
-    pub personality: Option<SourcedText>,
-}
-
-/// Reads the folders anew: once at build, and again for every session (Y2-1, D-45).
-pub trait Definitions: Send + Sync {
-    /// What they hold now; it may block.
-    ///
-    /// # Errors
-    /// `NAME_CONFLICT`, and whatever keeps the folders from being used as a whole.
-    fn scan(&self) -> Result<Snapshot, Error>;
-}
-
-/// What to do about a skill whose tool is missing (D-46).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum MissingTools {
-    /// Fail.
-    #[default]
-    Refuse,
-    /// Go on without the skill, with a warning.
-    DropSkill,
-}
-
-/// What an agent is made of.
-pub struct AgentParts {
-    /// At least one.
-    pub providers: Vec<Arc<dyn ModelProvider>>,
-    /// Plugins in code, in the order in which they are initialized (Y3.5-3).
-    pub plugins: Vec<Arc<dyn Plugin>>,
-    /// Where tools, skills and instructions come from.
-    pub definitions: Arc<dyn Definitions>,
-    /// Where sessions are kept; without it they live in memory (Y3.7-4).
-    pub session_storage: Option<Arc<dyn SessionStorage>>,
-    /// Where memories are kept; without it nothing is remembered (Y3.8).
-    pub memory_storage: Option<Arc<dyn MemoryStorage>>,
-    /// Names memories; unique over all time and machines.
-    pub memory_ids: Arc<dyn Fn() -> MemoryId + Send + Sync>,
-    /// Reads what the user attaches; without it, nothing can be attached.
-    pub attachments: Option<Arc<dyn AttachmentReader>>,
-    /// What to do about skills whose tools are missing.
-    pub missing_tools: MissingTools,
-    /// The rest.
-    pub config: AgentConfig,
-    /// Where tools work, absolute.
-    pub cwd: Arc<Path>,
-    /// Names sessions; unique over all time and machines.
-    pub session_ids: Arc<dyn Fn() -> SessionId + Send + Sync>,
-    /// What the system prompt says of the surroundings, at the begin of a session (D-65).
-    pub environment: Arc<dyn Fn() -> Environment + Send + Sync>,
-}
 
 /// Models, tools, skills and instructions, ready for a session. A clone is the same agent.
 #[derive(Clone)]
 pub struct Agent(Arc<Inner>);
-
-/// Every model, with who serves it.
-type Models = HashMap<ModelId, (ModelInfo, Arc<dyn ModelProvider>)>;
 
 struct Inner {
     parts: AgentParts,
@@ -183,7 +71,7 @@ impl Agent {
     /// `NO_MODEL_PROVIDER`; `NAME_CONFLICT` for a provider, model or plugin id that comes twice (D-47);
     /// `SKILL_DEPENDENCY_NOT_MET`; `PLUGIN_INIT_FAILED`; those of [`Definitions::scan`].
     pub async fn new(parts: AgentParts) -> Result<Self, Error> {
-        let models = models(&parts.providers)?;
+        let models = Models::of(&parts.providers)?;
         let code_plugins = lifecycle::describe(&parts.plugins)?;
         let switches = Mutex::default();
         let current = Mutex::new(Current::None);
@@ -198,7 +86,7 @@ impl Agent {
 
     /// Every model, in the order of registration.
     pub fn models(&self) -> impl Iterator<Item = &ModelInfo> {
-        self.0.parts.providers.iter().flat_map(|provider| provider.models())
+        self.0.models.iter()
     }
 
     /// Where memories are kept, if anywhere.
@@ -354,7 +242,7 @@ impl Inner {
         let Some(storage) = &self.parts.memory_storage else { return Ok(None) };
         let config = &self.parts.config;
         let (model, provider) = match &config.memory_model {
-            Some(id) => self.configured("memory_model", Some(id))?,
+            Some(id) => self.models.configured("memory_model", Some(id))?,
             None => (model.clone(), provider.clone()),
         };
         let namespace = Namespace::workspace(&self.parts.cwd);
@@ -394,46 +282,11 @@ impl Inner {
         Ok(snapshot)
     }
 
-    /// The model of that id; without one, the only model there is (D-44).
-    fn model(&self, wanted: Option<&ModelId>) -> Result<(ModelInfo, Arc<dyn ModelProvider>), Error> {
-        let unsupported = |message: String| Error::new(ErrorCode::ModelNotSupported, message);
-        let known = || {
-            let ids = self.parts.providers.iter().flat_map(|provider| provider.models());
-            ids.map(|model| model.id.as_str()).collect::<Vec<_>>().join(", ")
-        };
-        match wanted {
-            Some(id) => self.models.get(id).cloned().ok_or_else(|| {
-                unsupported(format!("no provider serves the model {:?}; there are: {}", id.as_str(), known()))
-            }),
-            None if self.models.len() == 1 => {
-                let only = self.models.values().next().cloned();
-                only.ok_or_else(|| unsupported("no provider serves any model".to_owned()))
-            }
-            None => {
-                Err(unsupported(format!("no model was named, and there is no `default_model`; there are: {}", known())))
-            }
-        }
-    }
-
-    /// The same for a model that the configuration names, if it does.
-    fn configured(&self, key: &str, id: Option<&ModelId>) -> Result<(ModelInfo, Arc<dyn ModelProvider>), Error> {
-        self.model(id).map_err(|mut error| {
-            if id.is_some() {
-                error.message = format!("`{key}` of config.yaml: {}", error.message);
-            }
-            error
-        })
-    }
-
     /// The model of a session with these options: the one they name, the one that it used before, the default.
-    fn chosen(
-        &self,
-        options: &SessionOptions,
-        recorded: Option<&ModelId>,
-    ) -> Result<(ModelInfo, Arc<dyn ModelProvider>), Error> {
+    fn chosen(&self, options: &SessionOptions, recorded: Option<&ModelId>) -> Result<Served, Error> {
         match options.model.as_ref().or(recorded) {
-            Some(id) => self.model(Some(id)),
-            None => self.configured("default_model", self.parts.config.default_model.as_ref()),
+            Some(id) => self.models.get(Some(id)),
+            None => self.models.configured("default_model", self.parts.config.default_model.as_ref()),
         }
     }
 
@@ -477,7 +330,7 @@ impl Inner {
     ) -> Result<TurnEnv, Error> {
         let config = &self.parts.config;
         let (summary_model, summary_provider) = match &config.compact_model {
-            Some(id) => self.configured("compact_model", Some(id))?,
+            Some(id) => self.models.configured("compact_model", Some(id))?,
             None => (model.clone(), provider.clone()),
         };
         let specs = tools.iter().map(|(_, entry)| entry.handler().spec().clone()).collect();
@@ -510,30 +363,4 @@ async fn scan(inner: Arc<Inner>) -> Result<(Arc<Inner>, Snapshot), Error> {
     scanning.await.unwrap_or_else(|error| {
         Err(Error::new(ErrorCode::DefinitionInvalid, format!("the folders could not be read: {error}")))
     })
-}
-
-/// Every model by its id, each served by one provider (Y3.1-3).
-fn models(providers: &[Arc<dyn ModelProvider>]) -> Result<Models, Error> {
-    if providers.is_empty() {
-        let message = "no model provider is registered; an agent needs at least one";
-        return Err(Error::new(ErrorCode::NoModelProvider, message));
-    }
-    let conflict = |message: String| Error::new(ErrorCode::NameConflict, message);
-    let mut models = HashMap::new();
-    for (index, provider) in providers.iter().enumerate() {
-        let id = provider.id();
-        if providers[..index].iter().any(|earlier| earlier.id() == id) {
-            return Err(conflict(format!("two model providers have the id {:?}", id.as_str())));
-        }
-        for model in provider.models() {
-            if models.insert(model.id.clone(), (model.clone(), provider.clone())).is_some() {
-                return Err(conflict(format!(
-                    "the model {:?} is declared twice, the second time by the provider {:?}",
-                    model.id.as_str(),
-                    id.as_str()
-                )));
-            }
-        }
-    }
-    Ok(models)
 }
