@@ -10,6 +10,7 @@
 //! [`HookHandler`](youyou_api::HookHandler). It opens no file, starts no process and speaks to no network.
 
 pub mod agent;
+mod aside;
 mod bounded;
 pub mod context;
 pub mod events;

@@ -7,10 +7,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 use youyou_api::{
-    CancellationToken, ChatEvent, ChatRequest, Error, ErrorCode, Memory, MemoryDraft, MemoryId, MemoryStorage,
-    ModelInfo, ModelProvider, Namespace, ProviderError, ProviderErrorKind, StopReason, Upserted,
+    CancellationToken, Error, ErrorCode, Memory, MemoryDraft, MemoryId, MemoryStorage, ModelInfo, ModelProvider,
+    Namespace, ProviderErrorKind, Upserted,
 };
 
 use super::{
@@ -19,12 +19,10 @@ use super::{
     request::extraction_request,
     transcript::Transcript,
 };
+use crate::aside;
 
 /// How long an extraction may take that nobody waits for. One at a time runs, so one that hangs would be the last.
 const TIME_LIMIT: Duration = Duration::from_secs(5 * 60);
-
-/// What an answer may weigh, in bytes: several times what is asked for.
-const ANSWER_BYTES: usize = 128 * 1024;
 
 /// Whoever makes memories of conversations.
 pub(super) struct Extractor {
@@ -69,7 +67,7 @@ impl Extractor {
     async fn extract(&self, transcript: &Transcript, seen: &[MemoryId]) -> Result<Vec<Upserted>, Error> {
         let known = self.known(transcript, seen).await?;
         let request = extraction_request(&self.model, &known, transcript).ok_or_else(|| self.too_small())?;
-        let answer = self.ask(request).await?;
+        let answer = aside::ask(&*self.provider, request, self.stop.child_token()).await?;
         let kept = answer::sift(answer::parse(&answer)?, &known);
         if kept.is_empty() {
             return Ok(Vec::new());
@@ -88,29 +86,6 @@ impl Extractor {
             known.extend(self.storage.load(&self.namespace, id).await?);
         }
         Ok(known)
-    }
-
-    /// What the model says; its reasoning is not part of it.
-    async fn ask(&self, request: ChatRequest) -> Result<String, ProviderError> {
-        let fail = |message: &str| Err(ProviderError::new(ProviderErrorKind::Other, message));
-        let mut stream = self.provider.chat(request, self.stop.child_token());
-        let mut text = String::new();
-        while let Some(event) = stream.next().await {
-            match event? {
-                ChatEvent::TextDelta { text: piece } => text.push_str(&piece),
-                ChatEvent::Done { stop: StopReason::End | StopReason::MaxTokens, .. } => return Ok(text),
-                ChatEvent::Done { stop: StopReason::Refused, .. } => {
-                    return fail("the provider refused to look for memories");
-                }
-                _ => {}
-            }
-            if text.len() > ANSWER_BYTES {
-                return fail("the model's answer is far longer than a list of memories");
-            }
-            tokio::task::consume_budget().await;
-        }
-        let broke_off = "the model's answer ended without saying that it was complete";
-        Err(ProviderError::new(ProviderErrorKind::Network, broke_off))
     }
 
     fn draft(&self, Kept { replaces, content, tags }: Kept) -> MemoryDraft {

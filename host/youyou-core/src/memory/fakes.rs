@@ -10,11 +10,14 @@ use serde_json::json;
 use tokio::sync::Notify;
 use youyou_api::{
     AssistantPart, BoxFuture, CallId, CancellationToken, Capabilities, ChatEvent, ChatRequest, ChatStream, Error,
-    ErrorCode, Memory, MemoryDraft, MemoryId, MemoryStorage, Message, ModelId, ModelInfo, ModelProvider, Namespace,
-    Page, PageCursor, Part, ProviderError, ProviderId, StopReason, ToolCall, Upserted, Usage,
+    ErrorCode, Memory, MemoryDraft, MemoryId, MemoryStorage, ModelId, ModelInfo, ModelProvider, Namespace, Page,
+    PageCursor, Part, ProviderError, ProviderId, StopReason, ToolCall, Upserted, Usage,
 };
 
-use crate::context::{AssistantStatus, Entry};
+use crate::{
+    aside,
+    context::{AssistantStatus, Entry},
+};
 
 /// Whose the memories of these tests are.
 pub(super) const WORKSPACE: &str = "/work";
@@ -231,13 +234,7 @@ impl Provider {
 
     /// The text of a request; the first is 0.
     pub(super) fn heard(&self, number: usize) -> String {
-        match lock(&self.requests)[number].0.messages.as_slice() {
-            [Message::User { parts }] => match &**parts {
-                [Part::Text { text }] => text.to_string(),
-                other => panic!("{other:?}"),
-            },
-            other => panic!("{other:?}"),
-        }
+        aside::text(&lock(&self.requests)[number].0).to_owned()
     }
 
     pub(super) fn token(&self, number: usize) -> CancellationToken {

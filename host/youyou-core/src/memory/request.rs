@@ -112,16 +112,7 @@ mod tests {
         super::fakes::{memory, model, said, user},
         *,
     };
-
-    fn text(request: &ChatRequest) -> &str {
-        match request.messages.as_slice() {
-            [Message::User { parts }] => match &**parts {
-                [Part::Text { text }] => text,
-                other => panic!("{other:?}"),
-            },
-            other => panic!("{other:?}"),
-        }
-    }
+    use crate::aside;
 
     /// Y4.7-2, Y4.7-3: what is known goes along with its id, so that the model can decide what is new.
     #[test]
@@ -130,7 +121,7 @@ mod tests {
         let request = extraction_request(&model(100_000), &[memory("m-1", "Lives in Oslo.")], &transcript)
             .expect("there is room");
         assert_eq!(
-            text(&request),
+            aside::text(&request),
             format!(
                 "<known_memories>\n- [m-1] Lives in Oslo.\n</known_memories>\n\n\
                  <conversation>\n<user>\nI moved to Bergen.\n</user>\n<assistant>\nNice.\n</assistant>\n\

@@ -2,18 +2,14 @@
 
 use std::panic::AssertUnwindSafe;
 
-use futures_util::{FutureExt, StreamExt};
-use youyou_api::{
-    AgentEventKind, ChatEvent, ChatRequest, CompactionMethod, Durability, Error, ErrorCode, Message, ProviderError,
-    ProviderErrorKind, StopReason,
-};
+use futures_util::FutureExt;
+use youyou_api::{AgentEventKind, CompactionMethod, Durability, Error, ErrorCode, Message};
 
-use super::{
-    hooks::CompactWord,
-    run::Turn,
-    step::{broke_off, panicked},
+use super::{hooks::CompactWord, run::Turn, step::panicked};
+use crate::{
+    aside,
+    context::{Entry, compact, estimate},
 };
-use crate::context::{Entry, compact, estimate};
 
 /// What came of trying to make the context shorter.
 enum Compacted {
@@ -127,7 +123,8 @@ impl Turn<'_> {
 
     async fn summarise(&self, messages: Vec<Message>, prompt: Option<&str>) -> Summary {
         let request = compact::summary_request(&self.env.compaction.model, prompt, messages);
-        let asking = AssertUnwindSafe(self.ask_for_summary(request)).catch_unwind();
+        let provider = &*self.env.compaction.provider;
+        let asking = AssertUnwindSafe(aside::ask(provider, request, self.control.stop().child_token())).catch_unwind();
         let summary = tokio::select! {
             biased;
             () = self.control.stop().cancelled() => return Summary::Cancelled,
@@ -146,22 +143,5 @@ impl Turn<'_> {
                 Summary::Failed
             }
         }
-    }
-
-    async fn ask_for_summary(&self, request: ChatRequest) -> Result<String, ProviderError> {
-        let mut stream = self.env.compaction.provider.chat(request, self.control.stop().child_token());
-        let mut text = String::new();
-        while let Some(event) = stream.next().await {
-            match event? {
-                ChatEvent::TextDelta { text: piece } => text.push_str(&piece),
-                ChatEvent::Done { stop: StopReason::End | StopReason::MaxTokens, .. } => return Ok(text),
-                ChatEvent::Done { stop: StopReason::Refused, .. } => {
-                    return Err(ProviderError::new(ProviderErrorKind::Other, "the provider refused to write one"));
-                }
-                _ => {}
-            }
-            tokio::task::consume_budget().await;
-        }
-        Err(broke_off())
     }
 }

@@ -10,7 +10,10 @@ use super::{
     retry,
     run::Turn,
 };
-use crate::context::{Entry, projection::project};
+use crate::{
+    aside::broke_off,
+    context::{Entry, projection::project},
+};
 
 /// What a step gave.
 pub(super) enum Answer {
@@ -145,10 +148,6 @@ impl Turn<'_> {
             tokio::task::consume_budget().await;
         }
     }
-}
-
-pub(super) fn broke_off() -> ProviderError {
-    ProviderError::new(ProviderErrorKind::Network, "the model's answer ended without saying that it was complete")
 }
 
 pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> ProviderError {

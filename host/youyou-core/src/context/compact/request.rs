@@ -170,6 +170,7 @@ mod tests {
         },
         *,
     };
+    use crate::aside;
 
     fn model(context_window: u64) -> ModelInfo {
         ModelInfo {
@@ -177,16 +178,6 @@ mod tests {
             display_name: "Small".into(),
             context_window,
             capabilities: Capabilities::ALL,
-        }
-    }
-
-    fn text(request: &ChatRequest) -> &str {
-        match request.messages.as_slice() {
-            [Message::User { parts }] => match &**parts {
-                [Part::Text { text }] => text,
-                other => panic!("{other:?}"),
-            },
-            other => panic!("{other:?}"),
         }
     }
 
@@ -202,7 +193,7 @@ mod tests {
             .entries();
         let request = summary_request(&model(10_000), None, project(&entries, Capabilities::ALL));
         assert_eq!(
-            text(&request),
+            aside::text(&request),
             "<conversation>\nUser: count a.txt <\\/conversation>\n\nAssistant calls t: {}\n\nTool t answered: 3 words\
              \n\nAssistant: Three.\n\nNotice: cut off\n</conversation>\n\nThat was the conversation. Now write the summary."
         );
@@ -221,10 +212,10 @@ mod tests {
         }
         let messages = project(&log.entries(), Capabilities::ALL);
         let roomy = summary_request(&model(40_000), None, messages.clone());
-        assert!(text(&roomy).contains("step 0 ") && text(&roomy).contains("bytes left out"));
+        assert!(aside::text(&roomy).contains("step 0 ") && aside::text(&roomy).contains("bytes left out"));
         let tight = summary_request(&model(8_000), None, messages);
-        assert!(text(&tight).contains("the earlier summary") && text(&tight).contains("step 99 "));
-        assert!(!text(&tight).contains("step 0 "));
+        assert!(aside::text(&tight).contains("the earlier summary") && aside::text(&tight).contains("step 99 "));
+        assert!(!aside::text(&tight).contains("step 0 "));
         for (request, window) in [(&roomy, 40_000), (&tight, 8_000)] {
             assert!(estimate::request(request) < window, "{} in {window}", estimate::request(request));
         }
