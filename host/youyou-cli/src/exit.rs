@@ -15,7 +15,7 @@ pub(crate) enum Exit {
     Reported = 1,
     /// The command was used wrongly, or its input is no good.
     Usage = 2,
-    /// The thing could not be run: not found, timed out, trapped, over a limit.
+    /// The thing could not be run: not found, timed out, trapped, over a limit; or what came of it could not be written.
     CouldNotRun = 3,
     /// The terminal went away; 128 and the signal's number, as shells have it.
     HungUp = 129,

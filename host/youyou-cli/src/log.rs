@@ -12,7 +12,7 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use crate::terminal::Terminal;
+use crate::{print::visible, terminal::Terminal};
 
 /// The target under which tools and plugins write.
 const GUEST: &str = "youyou::guest";
@@ -48,15 +48,17 @@ where
         let mut fields = Fields::default();
         event.record(&mut fields);
         let level = *event.metadata().level();
-        if event.metadata().target() == GUEST {
-            write!(writer, "{}: ", fields.guest.as_deref().unwrap_or("guest"))?;
-            if level <= Level::WARN {
-                write!(writer, "{}: ", name(level))?;
-            }
-        } else {
-            write!(writer, "{}: ", name(level))?;
+        let mut line = String::new();
+        let by_guest = event.metadata().target() == GUEST;
+        if by_guest {
+            line.push_str(&format!("{}: ", fields.guest.as_deref().unwrap_or("guest")));
         }
-        writeln!(writer, "{}{}", fields.message, fields.others)
+        if !by_guest || level <= Level::WARN {
+            line.push_str(&format!("{}: ", name(level)));
+        }
+        // No further line may pass for one of somebody else's.
+        line.push_str(&format!("{}{}", fields.message, fields.others).replace('\n', "\n  "));
+        writeln!(writer, "{}", visible(&line))
     }
 }
 

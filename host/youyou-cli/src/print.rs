@@ -1,51 +1,95 @@
 //! Printing: one JSON document, or lines for a person.
+//!
+//! Everything that a command prints goes through here. What a stranger has written (a model, a tool, the author of a
+//! definition) is in any of it, so nothing reaches a terminal but as [`visible`] text; a pipe gets every byte as it is.
 
 use std::{
     borrow::Cow,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
 };
 
 use serde::Serialize;
 use serde_json::json;
 use youyou::{Error, ErrorCode, Problem};
 
-/// Prints one JSON document and a line end to stdout.
+/// Prints one JSON document and a line end to stdout, the same on a terminal and elsewhere.
+///
+/// # Errors
+/// As [`line()`].
 pub(crate) fn document(value: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string(value).map_err(|error| {
         Error::new(ErrorCode::ToolExecutionError, format!("cannot print the result as JSON: {error}"))
     })?;
-    line(&text);
-    Ok(())
+    line(&escaped(&text))
 }
 
 /// Prints text to stdout and ends its last line.
-pub(crate) fn line(text: &str) {
+///
+/// # Errors
+/// `STORAGE_ERROR` when it cannot be written, but for a reader who went away: there is nobody left to tell.
+pub(crate) fn line(text: &str) -> Result<(), Error> {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    print(&[&on_stdout(text), end])
+}
+
+/// Prints a piece of text to stdout, and ends no line.
+///
+/// # Errors
+/// As [`line()`].
+pub(crate) fn piece(text: &str) -> Result<(), Error> {
+    print(&[&on_stdout(text)])
+}
+
+/// Prints to stdout what a terminal is to obey: nothing that a stranger has written.
+///
+/// # Errors
+/// As [`line()`].
+pub(crate) fn obeyed(text: &str) -> Result<(), Error> {
+    print(&[text])
+}
+
+/// As whoever reads stdout can have it.
+fn on_stdout(text: &str) -> Cow<'_, str> {
+    if io::stdout().is_terminal() { visible(text) } else { text.into() }
+}
+
+fn print(pieces: &[&str]) -> Result<(), Error> {
     let mut out = io::stdout().lock();
-    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
-    // Whoever reads stdout may have gone away; there is nobody left to tell.
-    let _gone = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end)).and_then(|()| out.flush());
+    let written = pieces.iter().try_for_each(|piece| out.write_all(piece.as_bytes())).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritten(&error)),
+        _ => Ok(()),
+    }
 }
 
-/// Prints a line to stderr. What a stranger has written is made [`visible`] before.
+/// The error of output that is lost.
+pub(crate) fn unwritten(error: &io::Error) -> Error {
+    Error::new(ErrorCode::StorageError, format!("the output cannot be written to stdout: {error}"))
+}
+
+/// Prints a line to stderr.
 pub(crate) fn note(text: &str) {
-    // As above: whoever reads it may have gone away, which is no reason to fail.
-    let _gone = writeln!(io::stderr().lock(), "{text}");
+    // Whoever reads it may have gone away, which is no reason to fail, and nobody is left to hear of any other.
+    let _gone = writeln!(io::stderr().lock(), "{}", visible(text));
 }
 
-/// Prints an error: for a person on stderr, for a program on stdout.
+/// Prints a line to stderr that stands back behind what is on stdout.
+pub(crate) fn dim(text: &str) {
+    let _gone = writeln!(io::stderr().lock(), "{}", console::style(visible(text)).for_stderr().dim());
+}
+
+/// Prints an error: for a person on stderr, for a program on stdout, as long as that can be written to.
 pub(crate) fn failure(error: &Error, json: bool) {
-    if json {
-        // An error always serialises; if stdout is gone, so is whoever wanted it.
-        let _printed = document(&json!({ "error": error }));
-    } else {
-        note(&format!("error: {}", visible(&error.message)));
+    let told = json && document(&json!({ "error": error })).is_ok();
+    if !told {
+        note(&format!("error: {}", error.message));
     }
 }
 
 /// Prints what was found wrong with definitions, one line each, to stderr.
 pub(crate) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) {
     for problem in problems {
-        note(&format!("{}: {}", problem.severity, visible(&problem.to_string())));
+        note(&format!("{}: {problem}", problem.severity));
     }
 }
 
@@ -87,16 +131,33 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if harmless(c) { c } else { picture(c) }).collect()
 }
 
+/// JSON in which no control character stands as it is; JSON itself wants that of some of them only.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let raw = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
+    if !json.contains(raw) {
+        return json.into();
+    }
+    let mut text = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if raw(c) { text.push_str(&format!("\\u{:04x}", u32::from(c))) } else { text.push(c) }
+    }
+    text.into()
+}
+
 /// One line, short enough for a terminal.
 pub(crate) fn shorten(text: &str) -> String {
-    const SHOWN: usize = 100;
+    shorten_to(100, text)
+}
+
+/// One line of at most so many characters.
+pub(crate) fn shorten_to(most: usize, text: &str) -> String {
     // Enough for what is shown, whatever else there is.
-    let text = &text[..text.floor_char_boundary(100 * SHOWN)];
+    let text = &text[..text.floor_char_boundary(100 * most)];
     let line = visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
-    if line.chars().count() <= SHOWN {
+    if line.chars().count() <= most {
         return line;
     }
-    line.chars().take(SHOWN - 1).chain(['…']).collect()
+    line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// A time in milliseconds since 1970, as clocks here show it.
@@ -108,7 +169,7 @@ pub(crate) fn time(milliseconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{shorten, table, visible};
+    use super::{escaped, shorten, shorten_to, table, visible};
 
     #[test]
     fn columns_line_up_and_no_line_ends_in_blanks() {
@@ -122,5 +183,20 @@ mod tests {
         assert_eq!(visible("a\tb\n"), "a\tb\n");
         assert_eq!(visible("\u{1b}]0;title\u{7}\r\u{7f}\u{9b}2J"), "␛]0;title␇␍␡\u{fffd}2J");
         assert_eq!(shorten("\u{1b}[2J\u{8}"), "␛[2J␈");
+    }
+
+    #[test]
+    fn a_line_is_cut_where_it_is_too_long() {
+        assert_eq!([shorten_to(3, "a  b\nc"), shorten_to(3, "a b")], ["a …", "a b"]);
+    }
+
+    /// JSON may hold some control characters as they are; a terminal would obey them.
+    #[test]
+    fn json_holds_no_control_character_as_it_is() {
+        let text = "\u{1b}[2J\u{7f}\u{9b}2J ä";
+        let json = serde_json::to_string(text).expect("a text");
+        let escaped = escaped(&json);
+        assert!(!escaped.contains(char::is_control), "{escaped}");
+        assert_eq!(serde_json::from_str::<String>(&escaped).expect("JSON"), text);
     }
 }

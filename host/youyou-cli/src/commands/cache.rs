@@ -20,7 +20,7 @@ pub(crate) fn run(args: Cache) -> Result<Exit, Error> {
     if args.json {
         print::document(&info)?
     } else {
-        print::line(&describe(&info, verb))
+        print::line(&describe(&info, verb))?
     }
     Ok(Exit::Ok)
 }

@@ -148,6 +148,7 @@ impl ChatSession {
                 },
                 Typed::Interrupt => print::note("Ctrl-D leaves"),
                 Typed::End => return Ok(Ended::ByItself(Exit::Ok)),
+                Typed::HungUp => return Ok(Ended::Stopped(StopRequest::HangUp.into())),
             }
         }
     }
@@ -162,7 +163,7 @@ impl ChatSession {
             let request = tokio::select! {
                 event = events.next() => match event {
                     Some(event) => {
-                        show.event(&event)?;
+                        show.event(&event);
                         continue;
                     }
                     None => return Ok(match asked {

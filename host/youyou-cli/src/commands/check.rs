@@ -22,7 +22,7 @@ pub(crate) fn run(args: Check, places: &Places) -> Result<Exit, Error> {
     } else {
         print::problems(&checked.problems);
         let errors = if errors == 0 { "no errors".to_owned() } else { count(errors, "error") };
-        print::line(&format!("{} checked: {errors}", count(checked.folders, "folder")));
+        print::line(&format!("{} checked: {errors}", count(checked.folders, "folder")))?;
     }
     Ok(if errors == 0 { Exit::Ok } else { Exit::Reported })
 }

@@ -14,7 +14,7 @@ pub(crate) fn run(args: Doctor, places: &Places) -> Result<Exit, Error> {
     if args.json {
         print::document(&report)?;
     } else {
-        print::line(&print::table(&report.rows()));
+        print::line(&print::table(&report.rows()))?;
         print::problems(&report.problems);
     }
     Ok(if errors { Exit::Reported } else { Exit::Ok })

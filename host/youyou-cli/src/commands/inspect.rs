@@ -18,7 +18,7 @@ pub(crate) fn run(args: Inspect) -> Result<Exit, Error> {
     if args.json {
         print::document(&report)?
     } else {
-        print::line(&describe(&report))
+        print::line(&describe(&report))?
     }
     Ok(report.exit())
 }
@@ -46,7 +46,7 @@ fn plugin(args: &Inspect) -> Result<Exit, Error> {
     if args.json {
         print::document(&json!({ "plugin": plugin.info.id, "components": reports }))?;
     } else {
-        print::line(&reports.iter().map(describe).collect::<Vec<_>>().join("\n"));
+        print::line(&reports.iter().map(describe).collect::<Vec<_>>().join("\n"))?;
     }
     Ok(if reports.iter().all(|report| report.exit() == Exit::Ok) { Exit::Ok } else { Exit::Reported })
 }

@@ -20,7 +20,7 @@ pub(crate) fn run(args: List, places: &Places) -> Result<Exit, Error> {
                 problems.extend_from_slice(runtime.problems());
                 document.insert("tools".to_owned(), json!(runtime.tools()));
                 if !args.json {
-                    show(places, "tools", tools(runtime.tools()));
+                    show(places, "tools", tools(runtime.tools()))?;
                 }
             }
             Kind::Skills => {
@@ -28,7 +28,7 @@ pub(crate) fn run(args: List, places: &Places) -> Result<Exit, Error> {
                 problems.extend(found);
                 document.insert("skills".to_owned(), json!(skills));
                 if !args.json {
-                    show(places, "skills", self::skills(&skills));
+                    show(places, "skills", self::skills(&skills))?;
                 }
             }
             Kind::Plugins => {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: List, places: &Places) -> Result<Exit, Error> {
                 problems.extend(found);
                 document.insert("plugins".to_owned(), json!(plugins));
                 if !args.json {
-                    show(places, "plugins", self::plugins(&plugins));
+                    show(places, "plugins", self::plugins(&plugins))?;
                 }
             }
         }
@@ -51,7 +51,7 @@ pub(crate) fn run(args: List, places: &Places) -> Result<Exit, Error> {
 }
 
 /// Prints a table, or that there is nothing to put in it. Its first row is the heading.
-fn show(places: &Places, what: &str, rows: Vec<Vec<String>>) {
+fn show(places: &Places, what: &str, rows: Vec<Vec<String>>) -> Result<(), Error> {
     if rows.len() > 1 {
         return print::line(&print::table(&rows));
     }
@@ -65,6 +65,7 @@ fn show(places: &Places, what: &str, rows: Vec<Vec<String>>) {
         places.home.join(what).display(),
         places.workspace.join(".youyou").join(what).display()
     ));
+    Ok(())
 }
 
 fn skills(skills: &[SkillListing]) -> Vec<Vec<String>> {
@@ -140,10 +141,5 @@ fn tools(tools: &[ToolListing]) -> Vec<Vec<String>> {
 
 /// The first line of a description, short enough for a row.
 fn shorten(description: &str) -> String {
-    const SHOWN: usize = 60;
-    let line = description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    if line.chars().count() <= SHOWN {
-        return line.to_owned();
-    }
-    line.chars().take(SHOWN - 1).chain(['…']).collect()
+    print::shorten_to(60, description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
 }

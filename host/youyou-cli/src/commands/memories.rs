@@ -52,7 +52,7 @@ fn show(args: &MemoriesList, memories: &[Memory], more: bool) -> Result<Exit, Er
     let row =
         |memory: &Memory| vec![shorten(memory.id.as_str()), print::time(memory.updated_at), shorten(&memory.content)];
     rows.extend(memories.iter().map(row));
-    print::line(&print::table(&rows));
+    print::line(&print::table(&rows))?;
     if more {
         print::note(&format!("there are more than {}; --limit N shows more", args.limit));
     }

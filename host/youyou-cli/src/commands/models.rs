@@ -24,7 +24,7 @@ pub(crate) fn run(args: Models, places: &Places) -> Result<Exit, Error> {
         ));
         return Ok(Exit::Ok);
     }
-    print::line(&print::table(&rows(&configured.models, configured.default_model.as_deref())));
+    print::line(&print::table(&rows(&configured.models, configured.default_model.as_deref())))?;
     print::problems(&configured.problems);
     Ok(Exit::Ok)
 }

@@ -69,7 +69,7 @@ pub(crate) fn tool(args: NewTool, places: &Places) -> Result<Exit, Error> {
     };
     let dir = create(args.into, places, name.as_str(), files)?;
     let run = format!("youyou run-tool {dir} --args '{{\"who\":\"Ada\"}}'");
-    next(&dir, args.lang, &format!("  {run}"), &format!("~/.youyou/tools/{name}"));
+    next(&dir, args.lang, &format!("  {run}"), &places.home.join("tools").join(name.as_str()))?;
     Ok(Exit::Ok)
 }
 
@@ -85,12 +85,12 @@ pub(crate) fn plugin(args: NewPlugin, places: &Places) -> Result<Exit, Error> {
         format!("  youyou run-hook {dir} BeforeToolUse --payload '{{\"arguments\":{{\"path\":\"{path}\"}}}}'")
     };
     let commands = format!("{}\n{}", run("notes.txt"), run(".env"));
-    next(&dir, args.lang, &commands, &format!("~/.youyou/plugins/{id}"));
+    next(&dir, args.lang, &commands, &places.home.join("plugins").join(id.as_str()))?;
     Ok(Exit::Ok)
 }
 
 /// Says what to do with a new folder: build it, where that is needed, try it by these commands, and move it home.
-fn next(dir: &str, language: Language, commands: &str, home: &str) {
+fn next(dir: &str, language: Language, commands: &str, home: &Path) -> Result<(), Error> {
     let build = match language {
         Language::Rust => format!(
             "  cd {dir}\n  cargo test\n  rustup target add wasm32-wasip2      # once\n  cargo build --release --target \
@@ -99,11 +99,13 @@ fn next(dir: &str, language: Language, commands: &str, home: &str) {
         Language::Sh | Language::Python => String::new(),
     };
     print::line(&format!(
-        "made {dir}\n\nnext:\n{build}{commands}\n\nto install it for every project: move the folder to {home}"
-    ));
+        "made {dir}\n\nnext:\n{build}{commands}\n\nto install it for every project: move the folder to {}",
+        quoted(home)
+    ))
 }
 
-/// Writes the template into a new folder, never into one that exists; gives the folder as a shell takes it.
+/// Writes the template into a new folder, never into one that exists; gives the folder as a shell takes it. Of one that
+/// cannot be written whole nothing is left.
 fn create(into: Option<PathBuf>, places: &Places, name: &str, files: &[Template]) -> Result<String, Error> {
     let dir = &into.unwrap_or_else(|| places.workspace.clone()).join(name);
     if let Some(parent) = dir.parent() {
@@ -113,17 +115,23 @@ fn create(into: Option<PathBuf>, places: &Places, name: &str, files: &[Template]
         io::ErrorKind::AlreadyExists => usage(format!("{} exists already; nothing was changed", dir.display())),
         _ => cannot(dir, &error),
     })?;
-    for file in files {
-        let path = dir.join(file.path);
-        let text = file
-            .text
-            .replace("{{name}}", name)
-            .replace("{{package}}", &package(name))
-            .replace("{{crate}}", &package(name).replace('-', "_"))
-            .replace("{{sdk}}", &sdk_dependency());
-        write(&path, &text, &file.kind).map_err(|error| cannot(&path, &error))?;
+    if let Err(error) = files.iter().try_for_each(|file| fill(dir, name, file)) {
+        // What is left if that fails too is no more than was begun here.
+        let _left = fs::remove_dir_all(dir);
+        return Err(error);
     }
     Ok(quoted(dir))
+}
+
+fn fill(dir: &Path, name: &str, file: &Template) -> Result<(), Error> {
+    let path = dir.join(file.path);
+    let text = file
+        .text
+        .replace("{{name}}", name)
+        .replace("{{package}}", &package(name))
+        .replace("{{crate}}", &package(name).replace('-', "_"))
+        .replace("{{sdk}}", &sdk_dependency());
+    write(&path, &text, &file.kind).map_err(|error| cannot(&path, &error))
 }
 
 fn write(path: &Path, text: &str, kind: &Kind) -> io::Result<()> {

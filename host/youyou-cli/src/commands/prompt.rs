@@ -22,7 +22,7 @@ pub(crate) fn show(args: PromptShow, places: &Places) -> Result<Exit, Error> {
         print::document(&prompt)?;
     } else {
         print::note(&print::table(&sizes(&prompt)));
-        print::line(&prompt.render());
+        print::line(&prompt.render())?;
     }
     Ok(Exit::Ok)
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(args: RunHook, places: &Places) -> Result<Exit, Error> {
     } else {
         let Tried { plugin, event, backend, duration_ms, .. } = &tried;
         print::note(&format!("{plugin}, {event}, {backend}, {duration_ms} ms"));
-        print::line(&describe(&tried));
+        print::line(&describe(&tried))?;
         for warning in &tried.warnings {
             print::note(&format!("warning: {warning}"));
         }

@@ -82,7 +82,7 @@ fn report(result: &ToolResult, stats: Map<String, Value>, args: &RunTool) -> Res
     } else {
         match &result.error {
             Some(error) => print::failure(error, false),
-            None => print::line(&result.output.content),
+            None => print::line(&result.output.content)?,
         }
         for (name, value) in stats {
             print::note(&format!("{name}: {value}"));

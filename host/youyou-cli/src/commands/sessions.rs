@@ -67,7 +67,7 @@ async fn list(
         print::note(&format!("no sessions{place}{all}"));
         return Ok(());
     }
-    print::line(&print::table(&rows(&page.items, args.all)));
+    print::line(&print::table(&rows(&page.items, args.all)))?;
     if more {
         print::note(&format!("there are more than {}; --limit N shows more", args.limit));
     }
@@ -113,8 +113,8 @@ async fn show(storage: &dyn SessionStorage, args: SessionsShow) -> Result<(), Er
     }
     let SessionSummary { session_id, project, created_at, .. } = &stored.summary;
     let project = project.as_deref().map(|project| format!(" · {}", shorten(project))).unwrap_or_default();
-    print::line(&format!("{}\n{session_id} · {}{project}", title(&stored.summary), print::time(*created_at)));
-    print::line(&transcript::text(&stored.records));
+    print::line(&format!("{}\n{session_id} · {}{project}", title(&stored.summary), print::time(*created_at)))?;
+    print::line(&transcript::text(&stored.records))?;
     note_skipped(&stored);
     Ok(())
 }
@@ -131,7 +131,7 @@ async fn export(storage: &dyn SessionStorage, args: SessionsExport) -> Result<()
                 title(&stored.summary),
                 print::time(*created_at)
             );
-            print::line(&[head, transcript::markdown(&stored.records)].concat());
+            print::line(&[head, transcript::markdown(&stored.records)].concat())?;
         }
     }
     note_skipped(&stored);

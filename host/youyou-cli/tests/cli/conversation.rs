@@ -79,6 +79,27 @@ fn a_signal_at_the_prompt_ends_the_program() {
     }
 }
 
+/// A terminal that is closed takes whatever moves on it with it; the program ends as one that was hung up.
+#[test]
+fn a_terminal_that_goes_away_while_a_tool_runs_is_no_reason_to_panic() {
+    let desk = Desk::new(&[script("look", "cat go-on"), TALK.to_owned()].concat());
+    youyou_tests::lifeline::pipe(&desk.world, "work/go-on");
+    let mut terminal = start(&desk);
+    terminal.press("look\r").until("→ look").until("look 0s");
+    assert_eq!(terminal.hang_up(Some(Signal::SIGHUP)), Some(129));
+}
+
+/// The same at the prompt, whether the end of the input is seen first or the signal.
+#[test]
+fn a_terminal_that_goes_away_at_the_prompt_hangs_up() {
+    for signal in [None, Some(Signal::SIGHUP)] {
+        let desk = Desk::new(TALK);
+        let mut terminal = start(&desk);
+        terminal.press("half a li").until("half a li");
+        assert_eq!(terminal.hang_up(signal), Some(129), "{signal:?}");
+    }
+}
+
 /// NO_COLOR: what is shown holds no colour.
 #[test]
 fn colours_are_left_out_when_nobody_wants_them() {

@@ -2,7 +2,7 @@
 
 use std::{os::unix::fs::symlink, path::Path};
 
-use crate::{desk::Desk, pages::with_cargo};
+use crate::{desk::Desk, full::on_a_full_disk, pages::with_cargo};
 
 /// Y5.3-1, C-3: made, checked and run, without an edit in between.
 #[test]
@@ -17,7 +17,7 @@ fn a_new_script_tool_works_at_once() {
             out| next:
             out|   youyou run-tool [world]/work/my-tool --args '{"who":"Ada"}'
             out| 
-            out| to install it for every project: move the folder to ~/.youyou/tools/my-tool
+            out| to install it for every project: move the folder to [world]/home/tools/my-tool
             exit 0
             "#);
         }
@@ -48,7 +48,7 @@ fn a_new_component_tool_builds_and_works() {
     out|   cargo build --release --target wasm32-wasip2
     out|   youyou run-tool [world]/work/my-tool --args '{"who":"Ada"}'
     out| 
-    out| to install it for every project: move the folder to ~/.youyou/tools/my-tool
+    out| to install it for every project: move the folder to [world]/home/tools/my-tool
     exit 0
     "#);
     let unbuilt = desk.run(&["run-tool", "my-tool"]);
@@ -129,4 +129,16 @@ fn what_is_shown_next_can_be_pasted() {
     let line = format!("youyou run-tool {}", line.replace("[world]", &desk.world.path("").display().to_string()));
     let ran = desk.finish(with_cargo(&desk, &desk.world.work(), &line), b"");
     assert_eq!((ran.code, &*ran.stdout), (Some(0), "Hello, Ada!\n"), "{line}: {ran:?}");
+}
+
+/// On a full disk nothing is left that looks like a tool and is half of one.
+#[test]
+fn what_cannot_be_written_whole_is_not_left_behind() {
+    for line in ["new tool half --lang sh", "new plugin half --lang python"] {
+        let desk = Desk::new("");
+        let ran = on_a_full_disk(&desk, line);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{ran:?}");
+        assert!(ran.stderr.starts_with("error: cannot create [world]/work/half/index.md: "), "{}", ran.stderr);
+        assert!(!desk.world.path("work/half").exists(), "{line}");
+    }
 }

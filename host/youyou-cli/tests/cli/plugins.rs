@@ -176,7 +176,7 @@ fn a_new_plugin_works_at_once() {
             out|   youyou run-hook [world]/work/acme.guard BeforeToolUse --payload '{"arguments":{"path":"notes.txt"}}'
             out|   youyou run-hook [world]/work/acme.guard BeforeToolUse --payload '{"arguments":{"path":".env"}}'
             out| 
-            out| to install it for every project: move the folder to ~/.youyou/plugins/acme.guard
+            out| to install it for every project: move the folder to [world]/home/plugins/acme.guard
             exit 0
             "#);
         }

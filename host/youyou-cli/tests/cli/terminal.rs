@@ -2,14 +2,15 @@
 
 use std::{
     fs::File,
-    io::{Read, Write},
-    os::fd::OwnedFd,
+    io::{self, Read, Write},
+    os::fd::{AsFd, OwnedFd},
     sync::mpsc,
     thread,
     time::Instant,
 };
 
 use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
     pty::openpty,
     sys::{
         signal::Signal,
@@ -28,6 +29,8 @@ pub(crate) struct OnTerminal {
     child: Child,
     keys: File,
     pieces: mpsc::Receiver<Vec<u8>>,
+    /// As long as it is held, what is shown is read.
+    reading: io::PipeWriter,
     /// Everything shown so far.
     shown: Vec<u8>,
     /// How much of it has been waited for.
@@ -41,24 +44,34 @@ impl OnTerminal {
         let pty = openpty(None, None).expect("a terminal");
         let end = |fd: &OwnedFd| std::process::Stdio::from(fd.try_clone().expect("another handle"));
         command.stdin(end(&pty.slave)).stdout(end(&pty.slave)).stderr(end(&pty.slave)).env("TERM", "xterm");
+        // The program must not hold the terminal's other side itself; another handle is closed when it starts.
+        let master = pty.master.try_clone().expect("another handle");
+        drop(pty);
         let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("an executor");
         let child = executor.block_on(async { command.spawn() }).expect("the program starts");
         // The terminal ends when the program's handles are the last.
         drop(command);
-        drop(pty.slave);
-        let keys = File::from(pty.master.try_clone().expect("another handle"));
-        let mut screen = File::from(pty.master);
+        let keys = File::from(master.try_clone().expect("another handle"));
+        let mut screen = File::from(master);
         let (tell, pieces) = mpsc::channel();
+        let (stop, reading) = io::pipe().expect("a pipe");
         thread::spawn(move || {
             let mut piece = [0; 4096];
-            // The end of the terminal is an error on some systems.
-            while let Ok(length @ 1..) = screen.read(&mut piece) {
+            loop {
+                let mut ready =
+                    [PollFd::new(screen.as_fd(), PollFlags::POLLIN), PollFd::new(stop.as_fd(), PollFlags::POLLIN)];
+                poll(&mut ready, PollTimeout::NONE).expect("waits");
+                if ready[1].any() == Some(true) {
+                    break;
+                }
+                // The end of the terminal is an error on some systems.
+                let Ok(length @ 1..) = screen.read(&mut piece) else { break };
                 if tell.send(piece[..length].to_vec()).is_err() {
                     break;
                 }
             }
         });
-        Self { executor, child, keys, pieces, shown: Vec::new(), seen: 0 }
+        Self { executor, child, keys, pieces, reading, shown: Vec::new(), seen: 0 }
     }
 
     /// Types.
@@ -97,6 +110,21 @@ impl OnTerminal {
     #[track_caller]
     pub(crate) fn signal(&self, signal: Signal) {
         crate::ending::send(&self.child, signal);
+    }
+
+    /// Takes the terminal away, as when its window is closed, and tells the program by a signal if there is one. The exit
+    /// status.
+    #[track_caller]
+    pub(crate) fn hang_up(mut self, signal: Option<Signal>) -> Option<i32> {
+        drop(self.reading);
+        // The reader's handle is closed when it can tell nothing more.
+        while self.pieces.recv_timeout(FOR_EVER) != Err(mpsc::RecvTimeoutError::Disconnected) {}
+        drop(self.keys);
+        if let Some(signal) = signal {
+            crate::ending::send(&self.child, signal);
+        }
+        let wait = async { tokio::time::timeout(FOR_EVER, self.child.wait()).await };
+        self.executor.block_on(wait).expect("the program ends").expect("its status is known").code()
     }
 
     /// Waits for the end; the exit status, and everything that was shown.

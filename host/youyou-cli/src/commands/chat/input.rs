@@ -21,6 +21,8 @@ pub(super) enum Typed {
     Interrupt,
     /// The user wants to leave.
     End,
+    /// The terminal has gone away; the signal that says so may come later, or not at all.
+    HungUp,
 }
 
 /// The line editor.
@@ -62,6 +64,8 @@ impl Input {
         match line {
             Ok(line) => Ok(Typed::Message(line)),
             Err(ReadlineError::Interrupted) => Ok(Typed::Interrupt),
+            // It was a terminal when the editor was made.
+            Err(_) if !io::stdin().is_terminal() => Ok(Typed::HungUp),
             Err(ReadlineError::Eof) => Ok(Typed::End),
             Err(error) => Err(broken(&error)),
         }
@@ -103,7 +107,7 @@ impl TerminalMode {
             const NO_PASTE_MARKS: &str = "\x1b[?2004l";
             // If the terminal has gone away, there is nothing to restore.
             let _gone = tcsetattr(io::stdin(), SetArg::TCSADRAIN, before);
-            crate::print::line(NO_PASTE_MARKS);
+            let _unheard = crate::print::obeyed(&format!("{NO_PASTE_MARKS}\n"));
         }
     }
 }

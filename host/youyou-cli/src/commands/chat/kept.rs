@@ -74,7 +74,6 @@ async fn last(storage: &Arc<dyn SessionStorage>, places: &Places) -> Result<Sess
 /// Says how to go on another time, where somebody is there to read it.
 pub(super) fn say_how_to_go_on(session: &SessionId) {
     if std::io::stderr().is_terminal() {
-        let line = format!("to go on: youyou chat --session {}", sessions::short(session));
-        print::note(&console::style(line).for_stderr().dim().to_string());
+        print::dim(&format!("to go on: youyou chat --session {}", sessions::short(session)));
     }
 }

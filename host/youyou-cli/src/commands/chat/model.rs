@@ -58,5 +58,9 @@ fn record(provider: Arc<dyn ModelProvider>, path: &Path) -> Result<Recorder<dyn 
         ErrorKind::AlreadyExists => usage(format!("{} is there already; name another file", path.display())),
         _ => usage(format!("cannot record to {}: {error}", path.display())),
     })?;
-    Recorder::new(provider, file).map_err(|error| usage(format!("cannot record to {}: {error}", path.display())))
+    Recorder::new(provider, file).map_err(|error| {
+        // It was made here, and nothing can be played from it.
+        let _left = std::fs::remove_file(path);
+        usage(format!("cannot record to {}: {error}", path.display()))
+    })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use youyou::CallId;
 
-use crate::terminal::Terminal;
+use crate::{print::shorten, terminal::Terminal};
 
 /// How often the line moves.
 const TICK: Duration = Duration::from_millis(100);
@@ -23,7 +23,7 @@ impl RunningTools {
     }
 
     pub(super) fn started(&mut self, call_id: &CallId, tool_name: &str) {
-        self.calls.push((call_id.clone(), tool_name.to_owned()));
+        self.calls.push((call_id.clone(), shorten(tool_name)));
         self.show();
     }
 

@@ -1,13 +1,11 @@
 //! Showing a turn while it happens: the answer on stdout, everything about it on stderr.
 
-use std::io::{self, IsTerminal, Write};
-
 use youyou::{AgentEvent, AgentEventKind, Error, HookRun, TurnStatus, hook::HookRunOutcome};
 
 use super::running::RunningTools;
 use crate::{
     exit::Exit,
-    print::{self, shorten, visible},
+    print::{self, shorten},
     terminal::Terminal,
 };
 
@@ -19,6 +17,8 @@ pub(super) struct Show {
     /// Whether text was written whose line has not ended.
     open_line: bool,
     exit: Exit,
+    /// Whether something could not be written; then nothing more is.
+    unwritten: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,31 +26,28 @@ enum Form {
     /// One JSON document for each event.
     Json,
     /// Text for a person.
-    Text {
-        /// Whether what is written might move a cursor.
-        on_terminal: bool,
-    },
+    Text,
 }
 
 impl Show {
     pub(super) fn new(json: bool, terminal: Terminal) -> Self {
-        let form = if json { Form::Json } else { Form::Text { on_terminal: io::stdout().is_terminal() } };
+        let form = if json { Form::Json } else { Form::Text };
         let running = RunningTools::new(terminal.clone());
-        Self { form, terminal, running, open_line: false, exit: Exit::Ok }
+        Self { form, terminal, running, open_line: false, exit: Exit::Ok, unwritten: false }
     }
 
     /// How the turn went, as an exit status.
     pub(super) fn exit(&self) -> Exit {
-        self.exit
+        if self.unwritten && self.exit == Exit::Ok { Exit::CouldNotRun } else { self.exit }
     }
 
-    pub(super) fn event(&mut self, event: &AgentEvent) -> Result<(), Error> {
+    /// Shows what has happened. What cannot be written is an error on stderr and in the end; the turn goes on.
+    pub(super) fn event(&mut self, event: &AgentEvent) {
         self.follow(&event.kind);
-        let Form::Text { on_terminal } = self.form else {
-            return self.terminal.above(|| print::document(event));
-        };
+        if self.form == Form::Json {
+            return self.print(|| print::document(event));
+        }
         match &event.kind {
-            AgentEventKind::TextDelta { text } if on_terminal => self.text(&visible(text)),
             AgentEventKind::TextDelta { text } => self.text(text),
             other => {
                 if let Some(line) = aside(other) {
@@ -61,7 +58,6 @@ impl Show {
         if event.kind.is_terminal() {
             self.end_line();
         }
-        Ok(())
     }
 
     /// Says that the turn is being cancelled, and what it still waits for.
@@ -88,12 +84,7 @@ impl Show {
     }
 
     fn text(&mut self, text: &str) {
-        let written = self.terminal.above(|| {
-            let mut out = io::stdout().lock();
-            out.write_all(text.as_bytes()).and_then(|()| out.flush())
-        });
-        // Whoever reads stdout may have gone away; the turn goes on.
-        let _gone = written;
+        self.print(|| print::piece(text));
         if !text.is_empty() {
             self.open_line = !text.ends_with('\n');
         }
@@ -101,12 +92,23 @@ impl Show {
 
     fn aside(&mut self, line: &str) {
         self.end_line();
-        self.terminal.note(&console::style(line).for_stderr().dim().to_string());
+        self.terminal.above(|| print::dim(line));
     }
 
     fn end_line(&mut self) {
         if std::mem::take(&mut self.open_line) {
-            self.terminal.above(|| print::line(""));
+            self.print(|| print::line(""));
+        }
+    }
+
+    /// Prints to stdout, above the bar.
+    fn print(&mut self, print: impl FnOnce() -> Result<(), Error>) {
+        if self.unwritten {
+            return;
+        }
+        if let Err(error) = self.terminal.above(print) {
+            self.unwritten = true;
+            self.terminal.above(|| print::failure(&error, false));
         }
     }
 }
@@ -115,12 +117,12 @@ impl Show {
 fn aside(kind: &AgentEventKind) -> Option<String> {
     match kind {
         AgentEventKind::ToolCallStart { tool_name, arguments, .. } => {
-            Some(format!("→ {tool_name} {}", shorten(arguments)))
+            Some(format!("→ {} {}", shorten(tool_name), shorten(arguments)))
         }
         AgentEventKind::ToolCallEnd { tool_name, output, duration_ms, success, skipped, .. } => {
             let mark = if *success { "✓" } else { "✗" };
             let time = if *skipped { "not started".to_owned() } else { shown_time(*duration_ms) };
-            Some(format!("{mark} {tool_name} ({time}) {}", shorten(output)))
+            Some(format!("{mark} {} ({time}) {}", shorten(tool_name), shorten(output)))
         }
         AgentEventKind::HookRan(run) => hook(run),
         AgentEventKind::ContextCompacted { tokens_before, tokens_after, .. } => {
