@@ -12,6 +12,7 @@ mod hooks_page;
 mod real_model;
 mod schema;
 mod setup;
+mod soak;
 mod steps;
 mod test;
 mod workspace;
@@ -45,6 +46,8 @@ enum Command {
     Bench,
     /// Talks to a small model that runs on this machine: once a server for it is compiled, which takes some minutes
     RealModel,
+    /// Kills conversations at random moments, some hundred times, and looks at what is left of them each time
+    Soak(soak::Args),
     /// Writes the JSON Schemas of the documents to docs/schema/, and docs/hooks.md
     Schema(schema::Args),
 }
@@ -70,6 +73,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Test => test::run(&workspace),
         Command::Bench => bench::run(&workspace),
         Command::RealModel => real_model::run(&workspace),
+        Command::Soak(args) => soak::run(&workspace, args),
         Command::Schema(args) => schema::run(&workspace, args.mode()),
     }
 }
