@@ -107,6 +107,16 @@ impl Command {
     }
 }
 
+/// Of the commands that may run what a project brings (D-40).
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// Trust the tools and plugins that the project brings, without being asked
+    ///
+    /// It is remembered as an answer to the question is: in trusted-projects.json of the home, until any of them changes.
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RunTool {
     /// A tool's name, or the path of its folder
@@ -121,6 +131,8 @@ pub(crate) struct RunTool {
     /// Also report how the work was done: times, sizes, cache
     #[arg(long)]
     pub(crate) stats: bool,
+    #[command(flatten)]
+    pub(crate) trust: Trust,
 }
 
 #[derive(Debug, Args)]
@@ -136,6 +148,8 @@ pub(crate) struct RunHook {
     /// Print one JSON document instead of lines
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) trust: Trust,
 }
 
 #[derive(Debug, Args)]
@@ -248,9 +262,8 @@ pub(crate) struct Chat {
     /// The model to ask
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
-    /// Run the project's own tools without asking
-    #[arg(long)]
-    pub(crate) trust_project: bool,
+    #[command(flatten)]
+    pub(crate) trust: Trust,
     /// Go on with the last session of this workspace
     #[arg(long, conflicts_with = "session")]
     pub(crate) resume: bool,

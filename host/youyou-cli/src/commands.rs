@@ -13,6 +13,7 @@ mod prompt;
 mod run_hook;
 mod run_tool;
 mod sessions;
+mod trust;
 
 use std::{
     path::{Path, PathBuf},

@@ -4,9 +4,11 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +21,15 @@ use crate::{
 
 /// The file's name below the home.
 pub const TRUST_FILE: &str = "trusted-projects.json";
+
+/// Who holds a lock on this file writes the other.
+const LOCK_FILE: &str = ".trusted-projects.lock";
+
+/// How long others may take to write; far longer than they do.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait before trying again.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The only version of the file.
 const VERSION: u64 = 1;
@@ -77,8 +88,7 @@ impl TrustStore {
 
     /// Trusts what this workspace holds now, instead of what it held before, and writes it down at once.
     ///
-    /// What other processes have written since is kept. Of two that write in the same moment one may be lost; the user is
-    /// asked again then. A file that is not understood is renamed to `trusted-projects.json.bak` first, with a number if
+    /// What other processes have written since is kept: they take turns, and this blocks until it has one. A file that is not understood is renamed to `trusted-projects.json.bak` first, with a number if
     /// there is one already.
     ///
     /// # Errors
@@ -87,6 +97,7 @@ impl TrustStore {
         let path = self.home.join(TRUST_FILE);
         let not_kept = |source| NotKept { path: path.clone(), source };
         fs::create_dir_all(&self.home).map_err(not_kept)?;
+        let _turn = take_turn(&self.home.join(LOCK_FILE)).map_err(not_kept)?;
         let mut projects = match read(&path) {
             Ok(projects) => projects,
             Err(_) => {
@@ -99,6 +110,26 @@ impl TrustStore {
         write(&path, &stored).map_err(not_kept)?;
         self.projects = Some(stored.projects);
         Ok(())
+    }
+}
+
+/// Waits until nobody else writes. The system ends a turn when its process ends, however that happens; none where the file
+/// system knows no locks.
+fn take_turn(path: &Path) -> io::Result<Option<File>> {
+    let late = Instant::now() + PATIENCE;
+    // It stays: if it were removed, two could hold two files of one name.
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if Instant::now() < late => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                let message = format!("another process holds {}", path.display());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
     }
 }
 

@@ -19,6 +19,10 @@ pub const ENV_SESSION_ID: &str = "YOUYOU_SESSION_ID";
 /// The variable that counts how many scripts deep a process runs; 1 in a script that the outermost host started.
 pub const ENV_DEPTH: &str = "YOUYOU_DEPTH";
 
+/// The variable by which Python is told to leave no compiled modules beside a script's own: what a folder holds is what its
+/// user has agreed to run, so running it must not change it (D-40).
+pub const ENV_NO_PYTHON_CACHE: &str = "PYTHONDONTWRITEBYTECODE";
+
 /// The `execution` block of a script, as written in `index.md`; nothing in it is resolved yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptCommand {

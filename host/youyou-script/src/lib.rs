@@ -56,7 +56,8 @@ mod shebang;
 mod tool;
 
 pub use command::{
-    ENV_COMPONENT_DIR, ENV_DEPTH, ENV_HOME, ENV_SESSION_ID, Guest, ScriptCommand, ScriptHost, nesting_depth,
+    ENV_COMPONENT_DIR, ENV_DEPTH, ENV_HOME, ENV_NO_PYTHON_CACHE, ENV_SESSION_ID, Guest, ScriptCommand, ScriptHost,
+    nesting_depth,
 };
 pub use error::ScriptError;
 pub use guest_log::LOG_TARGET;

@@ -26,7 +26,9 @@ use tokio::{
 use youyou_api::{CallContext, call::Deadline};
 
 use crate::{
-    command::{ENV_COMPONENT_DIR, ENV_DEPTH, ENV_HOME, ENV_SESSION_ID, Guest, ScriptCommand, ScriptHost},
+    command::{
+        ENV_COMPONENT_DIR, ENV_DEPTH, ENV_HOME, ENV_NO_PYTHON_CACHE, ENV_SESSION_ID, Guest, ScriptCommand, ScriptHost,
+    },
     error::{ScriptError, is_foreign_format},
     guest_log::GuestLog,
     preflight::{Resolved, changed_just_now, preflight},
@@ -130,8 +132,8 @@ impl Captured {
 /// than the system takes to start a process.
 ///
 /// The environment is the host's own, plus `YOUYOU_HOME`, `YOUYOU_COMPONENT_DIR`, `YOUYOU_SESSION_ID` (removed when
-/// there is no session) and `YOUYOU_DEPTH` (Y5.6-4). A program that is being written while it is started ("text file
-/// busy"), or that changed within the last half second and looks unfinished, is tried again, for three seconds at most
+/// there is no session) and `YOUYOU_DEPTH` (Y5.6-4), and [`ENV_NO_PYTHON_CACHE`]. A program that is being written while it
+/// is started ("text file busy"), or that changed within the last half second and looks unfinished, is tried again, for three seconds at most
 /// (K-35).
 ///
 /// Cancellation safety: dropping the future kills the script and its group; what it has done by then is done.
@@ -258,7 +260,8 @@ fn command_for(resolved: &Resolved, run: &ScriptRun<'_>) -> Command {
         .stderr(Stdio::piped())
         .env(ENV_HOME, run.host.home())
         .env(ENV_COMPONENT_DIR, &run.command.dir)
-        .env(ENV_DEPTH, run.host.depth().saturating_add(1).to_string());
+        .env(ENV_DEPTH, run.host.depth().saturating_add(1).to_string())
+        .env(ENV_NO_PYTHON_CACHE, "1");
     match &run.context.session {
         Some(session) => command.env(ENV_SESSION_ID, session.as_str()),
         None => command.env_remove(ENV_SESSION_ID),

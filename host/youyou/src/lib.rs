@@ -53,9 +53,9 @@ pub use youyou_core::{
     skills::SkillCatalog,
 };
 pub use youyou_files::{
-    Backend, ComponentBackend, FolderKind, HookDefinition, Instance, Permissions, PluginDefinition, Problem,
-    ProjectContents, Roots, Severity, ToolDefinition, TrustStore, definition_invalid, folder_kind, load_plugin,
-    load_tool, project_fingerprint,
+    Backend, ComponentBackend, FolderKind, HookDefinition, Instance, ListedPlugin, Permissions, PluginDefinition,
+    Problem, ProjectContents, Roots, Severity, ToolDefinition, TrustStore, definition_invalid, folder_kind,
+    load_plugin, load_tool, project_fingerprint,
 };
 pub use youyou_providers::{
     Api, ApiKey, HttpProvider, HttpSettings, Model, Reasoning, Recorder, ReplayProvider, Reply, Script, ScriptError,

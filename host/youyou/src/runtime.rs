@@ -3,11 +3,12 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use youyou_api::{Error, SourceLabel, ToolHandler};
 use youyou_component::{ComponentHost, HostConfig};
-use youyou_core::tools::Dispatcher;
+use youyou_core::tools::{DEFAULT_TOOL_TIMEOUT, Dispatcher};
 use youyou_files::{Problem, Roots, ToolEntry, ToolScan, definition_invalid};
 
 use crate::{
@@ -43,6 +44,7 @@ impl Runtime {
             roots: Roots { home: home.into(), workspace: workspace.into() },
             tools: Vec::new(),
             components: None,
+            timeout: DEFAULT_TOOL_TIMEOUT,
         }
     }
 
@@ -72,6 +74,7 @@ pub struct RuntimeBuilder {
     roots: Roots,
     tools: Vec<Arc<dyn ToolHandler>>,
     components: Option<ComponentHost>,
+    timeout: Duration,
 }
 
 impl RuntimeBuilder {
@@ -88,6 +91,15 @@ impl RuntimeBuilder {
     pub fn components(mut self, host: ComponentHost) -> Self {
         self.components = Some(host);
         self
+    }
+
+    /// Gives a tool that says nothing else the time that config.yaml of the home says (Y4.4-2), as an agent does.
+    ///
+    /// # Errors
+    /// `CONFIG_PARSE_ERROR` when the file cannot be used.
+    pub fn configured_timeout(mut self) -> Result<Self, Error> {
+        self.timeout = youyou_files::load_config(&self.roots.home)?.0.tool_timeout;
+        Ok(self)
     }
 
     /// Scans the folders and merges what they hold with what was registered in code.
@@ -123,7 +135,7 @@ impl RuntimeBuilder {
         };
         let backends = Backends::new(&self.roots.home, components.clone());
         let Assembled { catalog, tools, problems } = assemble(&backends, &self.tools, scan)?;
-        let dispatcher = Dispatcher::new(Arc::new(catalog));
+        let dispatcher = Dispatcher::new(Arc::new(catalog)).with_timeout(self.timeout);
         Ok(Runtime { dispatcher, tools, listings: OnceLock::new(), problems, components })
     }
 }

@@ -5,7 +5,6 @@ mod kept;
 mod model;
 mod running;
 mod show;
-mod trust;
 
 use std::{
     io::{IsTerminal, Read},
@@ -17,9 +16,12 @@ use youyou::{Agent, Error, ErrorCode, Session, SessionEvents};
 use self::{
     input::{Input, Typed},
     show::Show,
-    trust::Beforehand,
 };
-use super::{LEAVING, Places, usage};
+use super::{
+    LEAVING, Places,
+    trust::{self, Beforehand},
+    usage,
+};
 use crate::{
     args::Chat,
     exit::Exit,
@@ -44,8 +46,7 @@ pub(crate) fn run(args: Chat, places: &Places, terminal: Terminal) -> Result<Exi
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorCode::InvalidInput, format!("cannot start the async runtime: {error}")))?;
-    let beforehand = if args.trust_project { Beforehand::Trust } else { Beforehand::Nothing };
-    trust::settle(places, beforehand)?;
+    trust::settle(places, Beforehand::new(args.trust.trust_project))?;
     let prompt = one_shot(&args)?;
     let ended = executor.block_on(async {
         // Before anything can run that a signal would have to end: plugins are asked as the session begins.

@@ -3,7 +3,11 @@
 use serde_json::{Map, Value};
 use youyou::{CancellationToken, Change, Error, ErrorCode, HookEvent, HookTrial, Severity, Tried, TriedAnswer};
 
-use super::{LEAVING, Places, usage};
+use super::{
+    LEAVING, Places,
+    trust::{self, Beforehand},
+    usage,
+};
 use crate::{args::RunHook, exit::Exit, input, print, signals::StopRequests};
 
 pub(crate) fn run(args: RunHook, places: &Places) -> Result<Exit, Error> {
@@ -11,7 +15,10 @@ pub(crate) fn run(args: RunHook, places: &Places) -> Result<Exit, Error> {
     let given = args.payload.as_deref().map(read_payload).transpose()?;
     let trial = match input::as_folder(&args.plugin) {
         Some(dir) => HookTrial::of_folder(&places.home, &places.workspace, &dir, event)?,
-        None => HookTrial::of_plugin(&places.home, &places.workspace, &args.plugin, event)?,
+        None => {
+            trust::settle_named(places, "plugins", &args.plugin, Beforehand::new(args.trust.trust_project))?;
+            HookTrial::of_plugin(&places.home, &places.workspace, &args.plugin, event)?
+        }
     };
     print::problems(trial.problems().iter().filter(|problem| problem.severity != Severity::Hint));
     if let Some(why) = trial.asleep() {

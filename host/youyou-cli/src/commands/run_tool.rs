@@ -4,12 +4,15 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use youyou::{CallId, CallScope, CallStats, Error, ErrorCode, Runtime, Severity, ToolCall, ToolResult};
 
-use super::{LEAVING, Places};
+use super::{
+    LEAVING, Places,
+    trust::{self, Beforehand},
+};
 use crate::{args::RunTool, exit::Exit, input, print, signals::StopRequests};
 
 pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
     let arguments = input::read(&args.args, "the arguments", ErrorCode::ToolArgumentsInvalid)?;
-    let (runtime, tool_name) = open(&args.tool, places)?;
+    let (runtime, tool_name) = open(&args, places)?;
     let mut scope = CallScope::new(&places.workspace);
     if args.stats {
         scope.stats = CallStats::on();
@@ -45,11 +48,13 @@ pub(crate) fn run(args: RunTool, places: &Places) -> Result<Exit, Error> {
 }
 
 /// The runtime that holds the tool, and the tool's name in it.
-fn open(tool: &str, places: &Places) -> Result<(Runtime, String), Error> {
+fn open(RunTool { tool, trust, .. }: &RunTool, places: &Places) -> Result<(Runtime, String), Error> {
+    let builder = places.builder().configured_timeout()?;
     let Some(dir) = input::as_folder(tool) else {
-        return Ok((places.builder().open()?, tool.to_owned()));
+        trust::settle_named(places, "tools", tool, Beforehand::new(trust.trust_project))?;
+        return Ok((builder.open()?, tool.clone()));
     };
-    let runtime = places.builder().open_tool(&dir)?;
+    let runtime = builder.open_tool(&dir)?;
     print::problems(runtime.problems().iter().filter(|problem| problem.severity != Severity::Hint));
     let name = runtime.tools().first().map(|tool| tool.spec.name.to_string());
     Ok((runtime, name.unwrap_or_default()))

@@ -115,7 +115,7 @@ fn a_tool_can_be_made_elsewhere() {
     let desk = Desk::new("");
     let made = desk.run(&["new", "tool", "my-tool", "--lang", "sh", "--into", ".youyou/tools"]);
     assert_eq!(made.code, Some(0), "{made:?}");
-    assert_eq!(desk.run(&["run-tool", "my-tool"]).stdout, "Hello, world!\n");
+    assert_eq!(desk.run(&["run-tool", "my-tool", "--trust-project"]).stdout, "Hello, world!\n");
     let other = desk.world.path("other").display().to_string();
     assert_eq!(desk.run(&["new", "tool", "my-tool", "--lang", "sh", "--workspace", &other]).code, Some(2));
 }

@@ -91,7 +91,7 @@ fn a_name_is_looked_up_in_the_project_and_then_at_home() {
     let both = script("both", "echo global");
     let project = both.replace("home/tools/", "work/.youyou/tools/").replace("echo global", "echo project");
     let desk = Desk::new(&[both, project, script("only", "echo global")].concat());
-    assert_eq!(desk.run(&["run-tool", "both"]).shown(), "out| project\nexit 0");
+    assert_eq!(desk.run(&["run-tool", "both", "--trust-project"]).shown(), "out| project\nexit 0");
     assert_eq!(desk.run(&["run-tool", "only"]).shown(), "out| global\nexit 0");
     let outside = desk.run_in(desk.world.path("home"), &["run-tool", "both"]);
     assert_eq!(outside.shown(), "out| global\nexit 0");
@@ -239,4 +239,19 @@ fn more_or_less_can_be_said_on_stderr() {
     silent.env("YOUYOU_LOG", "off");
     let silent = desk.finish(silent, b"");
     assert_eq!((&silent.stdout, &*silent.stderr), (&usual.stdout, ""));
+}
+
+/// Y4.4-2: a tool that says nothing else has the time that config.yaml says, as with an agent.
+#[test]
+fn the_time_that_a_tool_has_is_the_configured_one() {
+    let desk =
+        Desk::new(&[script("slow", "sleep 60"), "-- home/config.yaml\ntool_timeout_ms: 50\n".to_owned()].concat());
+    for tool in ["slow", "../home/tools/slow"] {
+        let ran = desk.run(&["run-tool", tool, "--json"]);
+        assert_eq!((ran.code, &ran.json()["error"]["code"]), (Some(3), &json!("TOOL_TIMEOUT")), "{ran:?}");
+    }
+    desk.world.write("home/config.yaml", "tool_timeout_ms: soon\n");
+    let ran = desk.run(&["run-tool", "slow"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("config.yaml:1:18: `tool_timeout_ms` must be"), "{ran:?}");
 }

@@ -65,6 +65,7 @@ async fn in_a_nested_process() {
     assert_eq!(without["YOUYOU_HOME"], folder.host().home().display().to_string());
     assert_eq!(without["YOUYOU_COMPONENT_DIR"], folder.dir().display().to_string());
     assert_eq!(without["YOUYOU_DEPTH"], "4");
+    assert_eq!(without["PYTHONDONTWRITEBYTECODE"], "1");
     assert_eq!(without.get("YOUYOU_SESSION_ID"), None);
 
     let with = variables(Some(SessionId::new("inner"))).await;

@@ -1,13 +1,17 @@
-//! The question whether a project's own tools may be run (D-40).
+//! The question whether what a project brings may be run (D-40).
 //!
-//! A project folder that was cloned from somewhere may bring tools, and tools run as the user. So they are shown the
-//! first time, and again whenever anything in them has changed.
+//! A project folder that was cloned from somewhere may bring tools and plugins, and they run as the user. So they are shown
+//! the first time, and again whenever anything in them has changed.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::{
+    fs,
+    io::{self, BufRead, IsTerminal, Write},
+};
 
-use youyou::{Error, ErrorCode, ProjectContents, Roots, TrustStore, project_fingerprint};
+use youyou::{Error, ErrorCode, ListedPlugin, ProjectContents, Roots, TrustStore, project_fingerprint};
 
-use crate::{commands::Places, print};
+use super::Places;
+use crate::print;
 
 /// What the user said beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +20,26 @@ pub(super) enum Beforehand {
     Nothing,
     /// `--trust-project`.
     Trust,
+}
+
+impl Beforehand {
+    pub(super) fn new(trust_project: bool) -> Self {
+        if trust_project { Self::Trust } else { Self::Nothing }
+    }
+}
+
+/// Makes sure of the same before something is run that is called by its name, where the project has a say in what that is.
+/// `kind` is the folder that holds its kind: `tools` or `plugins`. Whoever names a folder has made up their mind.
+///
+/// # Errors
+/// As [`settle()`].
+pub(super) fn settle_named(places: &Places, kind: &str, name: &str, beforehand: Beforehand) -> Result<(), Error> {
+    let folder = places.workspace.join(".youyou").join(kind).join(name);
+    // A folder that is there and cannot be looked at is no reason to run what is in it.
+    if name.is_empty() || fs::symlink_metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(());
+    }
+    settle(places, beforehand)
 }
 
 /// Makes sure that the user trusts what the project holds.
@@ -46,9 +70,10 @@ pub(super) fn settle(places: &Places, beforehand: Beforehand) -> Result<(), Erro
         Beforehand::Nothing => {
             print::note(&describe(places, &contents));
             let message = format!(
-                "{} brings tools of its own, and nobody can be asked here whether to trust them; look at them, then say \
+                "{} brings {} of its own, and nobody can be asked here whether to trust them; look at them, then say \
                  --trust-project",
-                places.workspace.display()
+                places.workspace.display(),
+                kinds(&contents)
             );
             return Err(refused(&message));
         }
@@ -65,9 +90,18 @@ fn refused(message: &str) -> Error {
 }
 
 fn describe(places: &Places, contents: &ProjectContents) -> String {
-    let mut text = format!("{} brings what can be run as you:", one_line(&places.workspace.display().to_string()));
+    let workspace = one_line(&places.workspace.display().to_string());
+    let runs = !contents.tools.is_empty() || contents.plugins.iter().any(handles);
+    let mut text = match runs {
+        true => format!("{workspace} brings what can be run as you:"),
+        false => format!("{workspace} runs nothing of its own, and says how plugins are to be:"),
+    };
     for tool in &contents.tools {
         text.push_str(&format!("\n  tool {}: {}", tool.name, one_line(&tool.runs())));
+        if let Some(own) = &tool.replaces {
+            let own = one_line(&own.display().to_string());
+            text.push_str(&format!("\n  tool {}: takes the place of your own in {own}", tool.name));
+        }
     }
     for plugin in &contents.plugins {
         for line in plugin.lines() {
@@ -75,6 +109,22 @@ fn describe(places: &Places, contents: &ProjectContents) -> String {
         }
     }
     text
+}
+
+/// What there is, in a word or two.
+fn kinds(contents: &ProjectContents) -> String {
+    let kinds = [
+        ("tools", !contents.tools.is_empty()),
+        ("plugins", contents.plugins.iter().any(handles)),
+        ("settings of plugins", contents.plugins.iter().any(|plugin| !handles(plugin))),
+    ];
+    let mut kinds: Vec<_> = kinds.into_iter().filter(|(_, there)| *there).map(|(kind, _)| kind).collect();
+    let last = kinds.pop().unwrap_or_default();
+    if kinds.is_empty() { last.to_owned() } else { format!("{} and {last}", kinds.join(", ")) }
+}
+
+fn handles(plugin: &ListedPlugin) -> bool {
+    !plugin.handlers.is_empty()
 }
 
 /// What a stranger has written must not look like a line of ours, nor hide one.
