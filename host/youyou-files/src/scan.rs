@@ -6,7 +6,10 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     fs::{self, DirEntry},
     io::{self, ErrorKind},
+    num::NonZero,
+    panic::resume_unwind,
     path::{self, Path, PathBuf},
+    thread,
 };
 
 use youyou_api::SourceLabel;
@@ -135,7 +138,7 @@ type Scanned<T> = (Vec<(T, Option<SourceLabel>)>, Vec<Problem>);
 pub(crate) type Leveled = (Folder, SourceLabel);
 
 /// Loads every folder below the roots' folders of one kind. A definition's name is its folder's name.
-fn scan<T>(roots: &Roots, kind: &str, load: impl Fn(&Folder, SourceLabel) -> Loaded<T>) -> Scanned<T> {
+fn scan<T: Send>(roots: &Roots, kind: &str, load: impl Fn(&Folder, SourceLabel) -> Loaded<T> + Sync) -> Scanned<T> {
     let mut problems = Vec::new();
     let mut folders = Vec::new();
     for (root, source) in distinct_roots(roots, kind) {
@@ -145,9 +148,10 @@ fn scan<T>(roots: &Roots, kind: &str, load: impl Fn(&Folder, SourceLabel) -> Loa
 
     let mut found: Vec<(&Leveled, T, Option<SourceLabel>)> = Vec::with_capacity(folders.len());
     let mut broken: HashMap<&str, Vec<Problem>> = HashMap::new();
-    for leveled in &folders {
+    let loaded = load_all(&folders, |(folder, source)| load(folder, *source));
+    for (leveled, loaded) in folders.iter().zip(loaded) {
         let (folder, source) = leveled;
-        let (value, said) = load(folder, *source).into_parts();
+        let (value, said) = loaded.into_parts();
         let Some(value) = value else {
             broken.entry(&folder.name).or_default().extend(said);
             continue;
@@ -163,6 +167,28 @@ fn scan<T>(roots: &Roots, kind: &str, load: impl Fn(&Folder, SourceLabel) -> Loa
     problems.extend(names_that_differ_in_case(&found));
     problems.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
     (found.into_iter().map(|(_, value, shadowed_by)| (value, shadowed_by)).collect(), problems)
+}
+
+/// Loads folders, on as many threads as there are processors where that is worth their start. In the order of the folders.
+fn load_all<T: Send>(folders: &[Leveled], load: impl Fn(&Leveled) -> Loaded<T> + Sync) -> Vec<Loaded<T>> {
+    const WORTH_A_THREAD: usize = 100;
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = (folders.len() / WORTH_A_THREAD).clamp(1, processors);
+    let load_share = |share: &[Leveled]| share.iter().map(&load).collect::<Vec<_>>();
+    let (own, others) = folders.split_at(folders.len().div_ceil(threads));
+    thread::scope(|scope| {
+        let start = |share| thread::Builder::new().spawn_scoped(scope, move || load_share(share)).map_err(|_| share);
+        let others: Vec<_> = others.chunks(own.len().max(1)).map(start).collect();
+        let mut loaded = load_share(own);
+        for other in others {
+            loaded.extend(match other {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                // There are too many threads already.
+                Err(share) => load_share(share),
+            });
+        }
+        loaded
+    })
 }
 
 /// The folders of a kind on both levels. In the home directory the two are one folder, which is then the global one.

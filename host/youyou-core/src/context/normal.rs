@@ -8,6 +8,7 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     iter,
+    mem::discriminant,
     sync::Arc,
 };
 
@@ -20,8 +21,17 @@ pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted, 
 const OPENING: &str = "[The beginning of this conversation is not available.]";
 
 /// Brings messages into the form described above.
+///
+/// A list that has this form stays where it is: in a long conversation another copy of it is what memory goes to.
 pub fn normalize(messages: Vec<Message>) -> Vec<Message> {
-    open_with_user(merge(pair(without_empty_text(messages))))
+    let mut messages = without_empty_text(messages);
+    if !is_paired(&messages) {
+        messages = pair(messages);
+    }
+    if has_neighbours_of_one_role(&messages) {
+        messages = merge(messages);
+    }
+    open_with_user(messages)
 }
 
 fn without_empty_text(messages: Vec<Message>) -> Vec<Message> {
@@ -46,6 +56,24 @@ fn without_empty_text(messages: Vec<Message>) -> Vec<Message> {
 /// The parts that are to stay; the very same list where all are.
 pub(super) fn filtered<T: Clone>(parts: &Arc<[T]>, stays: impl Fn(&T) -> bool) -> Arc<[T]> {
     if parts.iter().all(&stays) { parts.clone() } else { parts.iter().filter(|part| stays(part)).cloned().collect() }
+}
+
+/// Whether call ids are unique and each call's one result stands behind its message, in the order of the calls.
+fn is_paired(messages: &[Message]) -> bool {
+    let mut ids = HashSet::new();
+    let mut open = VecDeque::new();
+    let mut fits = |message| match message {
+        &Message::ToolResult { ref call_id, ref tool_name, .. } => {
+            open.pop_front().is_some_and(|call: &ToolCall| (&call.call_id, &call.tool_name) == (call_id, tool_name))
+        }
+        Message::Assistant { parts } if open.is_empty() => parts.iter().all(|part| {
+            let AssistantPart::ToolCall(call) = part else { return true };
+            open.push_back(call);
+            !call.call_id.as_str().is_empty() && ids.insert(&call.call_id)
+        }),
+        Message::Assistant { .. } | Message::User { .. } | Message::System { .. } => open.is_empty(),
+    };
+    messages.iter().all(&mut fits) && open.is_empty()
 }
 
 /// Puts each call's result right behind its message, invents those that are missing and drops those without a call.
@@ -124,6 +152,11 @@ impl UniqueIds {
         }
         unique
     }
+}
+
+fn has_neighbours_of_one_role(messages: &[Message]) -> bool {
+    let is_result = |message: &Message| matches!(message, Message::ToolResult { .. });
+    messages.windows(2).any(|pair| discriminant(&pair[0]) == discriminant(&pair[1]) && !is_result(&pair[0]))
 }
 
 fn merge(messages: Vec<Message>) -> Vec<Message> {
@@ -317,7 +350,7 @@ pub(super) mod tests {
         }
         prop_assert!(expected.is_empty(), "a result is missing at the end");
         for pair in messages.windows(2) {
-            let same = std::mem::discriminant(&pair[0]) == std::mem::discriminant(&pair[1]);
+            let same = discriminant(&pair[0]) == discriminant(&pair[1]);
             prop_assert!(!same || matches!(pair[0], Message::ToolResult { .. }), "neighbours of one role");
         }
         Ok(())
@@ -330,6 +363,15 @@ pub(super) mod tests {
             let once = normalize(messages);
             check(&once)?;
             prop_assert_eq!(normalize(once.clone()), once);
+        }
+
+        /// What is left alone because it is in order already is just what would have been made of it.
+        #[test]
+        fn what_is_left_alone_would_have_come_out_the_same(messages in messages()) {
+            let spoken = without_empty_text(messages);
+            let long_way = merge(pair(spoken.clone()));
+            prop_assert_eq!(normalize(spoken), open_with_user(long_way.clone()));
+            prop_assert!(is_paired(&long_way) && !has_neighbours_of_one_role(&long_way));
         }
     }
 }

@@ -40,6 +40,23 @@ fn tools_come_in_byte_order() {
     assert_eq!(names(&tree.scan()), expected);
 }
 
+/// So many that several threads read them: nothing is lost, moved or told in another order.
+#[test]
+fn a_thousand_folders_come_in_order_with_what_is_wrong_with_them() {
+    let tree = Tree::new();
+    let all: Vec<_> = (0..1_000).map(|number| format!("tool-{number:03}")).collect();
+    let is_broken = |number: &usize| number % 7 == 3;
+    for (number, name) in all.iter().enumerate() {
+        let text = if is_broken(&number) { String::new() } else { tool(name) };
+        tree.write(&format!("home/tools/{name}/index.md"), text);
+    }
+    let scan = tree.scan();
+    let numbered = |wanted: bool| all.iter().enumerate().filter(move |(at, _)| is_broken(at) == wanted);
+    assert!(names(&scan).into_iter().eq(numbered(false).map(|(_, name)| name)));
+    let told = scan.problems.iter().map(|problem| problem.folder.as_deref().expect("a folder's problem"));
+    assert!(told.eq(numbered(true).map(|(_, name)| name)));
+}
+
 /// Y5.2-1: a broken project tool does not take the global one with it, and says which one runs instead.
 #[test]
 fn a_broken_project_tool_leaves_its_name_to_the_global_one() {

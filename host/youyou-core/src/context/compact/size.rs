@@ -16,14 +16,11 @@ use super::super::{
 pub fn estimate_request(history: &History, overhead: u64, capabilities: Capabilities) -> u64 {
     let entries = history.entries();
     let sent = project(entries, capabilities);
-    let guess = match history.last_anchor() {
-        Some(anchor) => {
-            let since = entries.get(anchor.entries..).unwrap_or_default();
-            let view = View { cut: None, end: since.len(), result_limit: None };
-            anchor.tokens.saturating_add(sum(messages(since, view, capabilities).iter().map(|(_, message)| message)))
-        }
-        None => overhead.saturating_add(sum(&sent)),
-    };
+    let Some(anchor) = history.last_anchor() else { return overhead.saturating_add(sum(&sent)) };
+    let since = entries.get(anchor.entries..).unwrap_or_default();
+    let view = View { cut: None, end: since.len(), result_limit: None };
+    let since = messages(since, view, capabilities);
+    let guess = anchor.tokens.saturating_add(sum(since.iter().map(|(_, message)| message)));
     let characters: u64 = sent.iter().map(characters).sum();
     guess.max(overhead.saturating_add(characters.div_ceil(4)))
 }
@@ -50,7 +47,7 @@ pub(super) fn sum<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
 
 /// The characters of a message, as the requirements count them.
 fn characters(message: &Message) -> u64 {
-    let count = |text: &str| text.chars().count() as u64;
+    let count = estimate::characters;
     match message {
         Message::User { parts } => parts
             .iter()
