@@ -26,8 +26,11 @@ pub struct ApiServer {
     state: Arc<Mutex<State>>,
 }
 
+/// What is said to a request, if anything.
+type Replies = Box<dyn FnMut(&Value) -> Option<Vec<Say>> + Send>;
+
 struct State {
-    replies: std::vec::IntoIter<Vec<Say>>,
+    replies: Replies,
     requests: Vec<Value>,
     broken: Vec<String>,
 }
@@ -38,9 +41,18 @@ impl ApiServer {
     /// # Panics
     /// When this machine lets nobody listen.
     pub fn speaking(api: Api, replies: Vec<Vec<Say>>) -> Self {
+        let mut replies = replies.into_iter();
+        Self::answering(api, move |_| replies.next())
+    }
+
+    /// Speaks as this API; what it says depends on the request's body.
+    ///
+    /// # Panics
+    /// When this machine lets nobody listen.
+    pub fn answering(api: Api, replies: impl FnMut(&Value) -> Option<Vec<Say>> + Send + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let state = State { replies: replies.into_iter(), requests: Vec::new(), broken: Vec::new() };
+        let state = State { replies: Box::new(replies), requests: Vec::new(), broken: Vec::new() };
         let state = Arc::new(Mutex::new(state));
         let shared = state.clone();
         thread::spawn(move || {
@@ -85,8 +97,9 @@ fn answer(mut stream: &TcpStream, api: Api, state: &Mutex<State>) -> std::io::Re
     let reply = {
         let mut state = lock(state);
         state.broken.extend(check::request(api, &head, &body).err());
+        let reply = (state.replies)(&body);
         state.requests.push(body);
-        state.replies.next()
+        reply
     };
     let Some(reply) = reply else {
         return stream.write_all(b"HTTP/1.1 500 No reply is left\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");

@@ -38,8 +38,8 @@ pub use provider::{
     ReasoningEffort, Sampling, StopReason, Usage,
 };
 pub use record::{
-    AssistantRecord, Compaction, MessageStatus, Metadata, NewRecord, OpaqueRecord, RenamedCall, SessionEvent,
-    SessionRecord, SystemRecord, ToolResultRecord, UserRecord,
+    AssistantRecord, Compaction, MessageStatus, Metadata, NewRecord, OpaqueRecord, Remembered, RenamedCall,
+    SessionEvent, SessionRecord, SystemRecord, ToolResultRecord, UserRecord,
 };
 pub use skill::Skill;
 pub use source::SourceLabel;

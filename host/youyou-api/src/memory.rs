@@ -79,7 +79,7 @@ pub struct Memory {
 }
 
 /// A memory that is to be stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryDraft {
     /// That of the memory it replaces, else a new one.
     pub id: MemoryId,

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::{
     event::CompactionMethod,
     ids::{CallId, ModelId},
+    memory::MemoryDraft,
     message::{AssistantPart, Part},
     provider::Usage,
     tool::ToolInput,
@@ -149,7 +150,7 @@ pub struct SystemRecord {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// What kind of fact: `title`, `model`, `compaction`, `withheld`, or one of the host's own.
+    /// What kind of fact: `title`, `model`, `compaction`, `withheld`, `memories`, or one of the host's own.
     pub kind: String,
     /// The fact.
     #[serde(default)]
@@ -173,6 +174,17 @@ pub struct Compaction {
     pub method: CompactionMethod,
 }
 
+/// How far a session was read for memories (Y4.7-2).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// The [number](SessionRecord::seq) of the first record that is still to be read; none from where on nothing of the
+    /// session is to be remembered.
+    pub next: Option<u64>,
+    /// What was found so far and may not be stored yet. A session that goes on stores it first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<MemoryDraft>,
+}
+
 /// A record as it was stored, by a version that knows more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpaqueRecord {
@@ -187,6 +199,7 @@ impl Metadata {
     const MODEL: &str = "model";
     const COMPACTION: &str = "compaction";
     const WITHHELD: &str = "withheld";
+    const MEMORIES: &str = "memories";
 
     /// A fact of a host's own kind.
     pub fn new(kind: impl Into<String>, data: Map<String, Value>) -> Self {
@@ -205,12 +218,12 @@ impl Metadata {
 
     /// The context was made shorter (D-36).
     pub fn compaction(compaction: &Compaction) -> Self {
-        // A struct of texts and numbers always becomes an object.
-        let data = match serde_json::to_value(compaction) {
-            Ok(Value::Object(data)) => data,
-            Ok(_) | Err(_) => Map::new(),
-        };
-        Self::new(Self::COMPACTION, data)
+        Self::of(Self::COMPACTION, compaction)
+    }
+
+    /// The session was read for memories so far.
+    pub fn memories(remembered: &Remembered) -> Self {
+        Self::of(Self::MEMORIES, remembered)
     }
 
     /// The user's latest message before this is left out of every request, for this reason (D-11, D-73).
@@ -241,6 +254,20 @@ impl Metadata {
     /// The compaction, if that is what it says and this version can read it.
     pub fn as_compaction(&self) -> Option<Compaction> {
         self.is_compaction().then(|| Compaction::deserialize(&Value::Object(self.data.clone())).ok()).flatten()
+    }
+
+    /// How far the session was read for memories, if that is what it says and this version can read it.
+    pub fn as_memories(&self) -> Option<Remembered> {
+        (self.kind == Self::MEMORIES).then(|| Remembered::deserialize(&Value::Object(self.data.clone())).ok()).flatten()
+    }
+
+    fn of(kind: &str, fact: &impl Serialize) -> Self {
+        // A struct of texts and numbers always becomes an object.
+        let data = match serde_json::to_value(fact) {
+            Ok(Value::Object(data)) => data,
+            Ok(_) | Err(_) => Map::new(),
+        };
+        Self::new(kind, data)
     }
 
     fn with(kind: &str, key: &str, text: String) -> Self {
@@ -360,7 +387,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{ids::ToolName, tool::ToolCall};
+    use crate::{
+        ids::{MemoryId, ToolName},
+        memory::Namespace,
+        tool::ToolCall,
+    };
 
     fn events() -> Vec<SessionEvent> {
         let compaction = Compaction {
@@ -393,9 +424,21 @@ mod tests {
             }),
             SessionEvent::system("cancelled"),
             SessionEvent::Metadata(Metadata::compaction(&compaction)),
+            SessionEvent::Metadata(Metadata::memories(&remembered())),
             SessionEvent::Metadata(Metadata::new("mine", Map::from_iter([("x".to_owned(), json!([1.5]))]))),
             SessionEvent::Opaque(OpaqueRecord { kind: "picture".into(), payload: json!("as it is") }),
         ]
+    }
+
+    fn remembered() -> Remembered {
+        let draft = MemoryDraft {
+            id: MemoryId::new("m-1"),
+            namespace: Namespace::global(),
+            content: "Uses tabs.".into(),
+            source: Some("s-1".into()),
+            tags: vec!["style".into()],
+        };
+        Remembered { next: Some(7), pending: vec![draft] }
     }
 
     /// Y3.7-1.
@@ -421,6 +464,9 @@ mod tests {
         assert_eq!(metadata.as_compaction().map(|compaction| compaction.first_kept), Some(7));
         assert_eq!(metadata.as_title(), None);
         assert_eq!(Metadata::model(&ModelId::new("m")).as_model(), Some(ModelId::new("m")));
+        assert_eq!(Metadata::memories(&remembered()).as_memories(), Some(remembered()));
+        let none = Metadata::memories(&Remembered::default());
+        assert_eq!(serde_json::to_string(&none).expect("json"), r#"{"kind":"memories","data":{"next":null}}"#);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{
     events::now_ms,
     hooks::Hooks,
     journal::Journal,
-    memory::MemoryManager,
+    memory::{MemoryManager, Progress},
     plugins::{self, CodePlugin, FilePlugin, Merged, PluginStatus, Switches, lifecycle},
     prompt::{self, PromptParts, SectionName, SourcedText, SystemPrompt},
     session::{
@@ -113,11 +113,12 @@ impl Agent {
             Some(storage) => {
                 let project = self.0.parts.cwd.to_string_lossy();
                 let session = NewSession::new(id.clone(), now_ms()).in_project(project);
-                Some(Journal::new(storage.create(session).await?, &model.id))
+                Some(Journal::new(storage.create(session).await?, &model.id, self.0.remembers()))
             }
             None => None,
         };
-        let begin = Begin { id, model, provider, options, place, history: History::new(), journal };
+        let (history, progress) = (History::new(), Progress::default());
+        let begin = Begin { id, model, provider, options, place, history, progress, journal };
         let session = self.0.begin(begin).await?;
         session.tell_of_start().await?;
         self.0.run(session)
@@ -140,9 +141,10 @@ impl Agent {
         let damage = resumed.damage();
         let Resumed { id, log, mut restored, .. } = resumed;
         let (model, provider) = self.0.chosen(&options, restored.model.as_ref())?;
-        let journal = Some(Journal::resumed(log, &restored, &model.id));
+        let journal = Some(Journal::resumed(log, &restored, &model.id, self.0.remembers()));
+        let progress = restored.progress();
         let history = take_up(std::mem::take(&mut restored.entries));
-        let begin = Begin { id, model, provider, options, place, history, journal };
+        let begin = Begin { id, model, provider, options, place, history, progress, journal };
         let session = self.0.begin(begin).await?;
         session.tell_of_damage(damage);
         self.0.run(session)
@@ -201,6 +203,8 @@ struct Begin {
     options: SessionOptions,
     place: Place,
     history: History,
+    /// How far that was read for memories.
+    progress: Progress,
     journal: Option<Journal>,
 }
 
@@ -218,26 +222,31 @@ impl Inner {
 
     /// Makes a session over what the folders hold now.
     async fn begin(self: &Arc<Self>, begin: Begin) -> Result<Session, Error> {
-        let Begin { id, model, provider, options, place, history, journal } = begin;
+        let Begin { id, model, provider, options, place, history, progress, journal } = begin;
         let (_, snapshot) = scan(self.clone()).await?;
         let Merged { registry, plugins } = self.merge(&snapshot.plugins);
         let prompt = self.prompt(&snapshot, &plugins, &options, Some(&*provider));
         let hooks = Hooks::new(registry, id, self.parts.cwd.clone());
         hooks.prepare().await;
-        let memory = self.memory(hooks.session(), &model, &provider, &history)?;
+        let memory = self.memory(hooks.session(), &model, &provider, progress)?;
         let mut env = self.env(snapshot.tools, hooks, prompt, model, provider, &options)?;
         env.memory = memory;
         let attachments = self.parts.attachments.clone();
         Ok(Session::new(SessionParts { env, skills: snapshot.skills, attachments, place, history, journal }))
     }
 
-    /// What remembers for a session (Y4.7); of one that goes on, what is there was read before.
+    /// Whether sessions are read for memories.
+    fn remembers(&self) -> bool {
+        self.parts.memory_storage.is_some()
+    }
+
+    /// What remembers for a session (Y4.7).
     fn memory(
         &self,
         session: &SessionId,
         model: &ModelInfo,
         provider: &Arc<dyn ModelProvider>,
-        history: &History,
+        progress: Progress,
     ) -> Result<Option<Arc<MemoryManager>>, Error> {
         let Some(storage) = &self.parts.memory_storage else { return Ok(None) };
         let config = &self.parts.config;
@@ -248,7 +257,7 @@ impl Inner {
         let namespace = Namespace::workspace(&self.parts.cwd);
         let (ids, source) = (self.parts.memory_ids.clone(), session.to_string());
         let memory = MemoryManager::new(storage.clone(), namespace, provider, model, config.memory, ids, source);
-        Ok(Some(Arc::new(memory.resumed(history.entries().len()))))
+        Ok(Some(Arc::new(memory.resumed(progress))))
     }
 
     /// Remembers the session that runs now, so that a shutdown ends it.

@@ -1,5 +1,7 @@
 //! Replies in the words of each API.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 use youyou::Api;
 
@@ -9,7 +11,7 @@ pub enum Say {
     /// Reasoning, which is wanted back in the next request where the API does that.
     Reasoning(&'static str),
     /// Text, a piece for each word.
-    Text(&'static str),
+    Text(Cow<'static, str>),
     /// Calls whose arguments come in pieces that interleave, where the API does that: names and arguments.
     Calls(Vec<(&'static str, Value)>),
 }

@@ -4,6 +4,8 @@
 //! after so many bytes of them, or some microseconds later. What it had told until then is acknowledged. `cargo xtask
 //! soak` does it often; `YOUYOU_KILLS` says how often for each store, and `YOUYOU_KILL_SEED` draws the same moments again.
 
+mod memories;
+
 use std::{
     collections::{HashMap, HashSet},
     env, fs,
@@ -13,7 +15,10 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::Command,
+};
 use youyou_tests::{
     FOR_EVER,
     tool::{mutating, script},
@@ -90,20 +95,24 @@ enum Moment {
 }
 
 impl Moment {
-    fn draw(dice: &mut Dice) -> Self {
+    /// A moment of a conversation that tells so many events.
+    fn draw(dice: &mut Dice, events: u64) -> Self {
         match dice.below(3) {
-            0 => Self::Events(dice.below(20), 0),
-            1 => Self::Events(dice.below(20), dice.below(20_000)),
-            _ => Self::Bytes(dice.below(14_000)),
+            0 => Self::Events(dice.below(events), 0),
+            1 => Self::Events(dice.below(events), dice.below(20_000)),
+            _ => Self::Bytes(dice.below(events * 700)),
         }
     }
 }
 
-/// Goes on with the session of this desk, and kills the program at this moment. What it told until its end, unless it ended
-/// by itself.
-async fn killed_at(desk: &Desk, moment: &Moment) -> Option<Vec<Value>> {
-    let mut command = desk.youyou(&["chat", "go", "--replay", "changes.yaml", "--resume", "--json"]);
+/// Starts the program, and kills it at this moment. What it told until its end, unless it ended by itself.
+fn killed_at(mut command: Command, moment: &Moment) -> Option<Vec<Value>> {
     command.stderr(Stdio::null());
+    let killed = async { tokio::time::timeout(FOR_EVER, kill(command, moment)).await };
+    on_one_thread(killed).expect("it is killed or ends")
+}
+
+async fn kill(mut command: Command, moment: &Moment) -> Option<Vec<Value>> {
     let mut child = command.spawn().expect("starts");
     let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
     let mut told = Vec::new();
@@ -201,13 +210,18 @@ fn call_id(value: &Value) -> String {
     value["call_id"].as_str().expect("an id").to_owned()
 }
 
-/// Kills a conversation again and again, and looks at the session after each time, and after it has gone on.
-fn survives(store: &str) {
+/// How often each store is put to the test, and what the moments are drawn from.
+fn plan(what: &str) -> (u64, Dice) {
     let kills = number("YOUYOU_KILLS").unwrap_or(KILLS);
     let seed = number("YOUYOU_KILL_SEED").unwrap_or(0x5eed);
-    println!("{store}: {kills} kills, YOUYOU_KILL_SEED={seed}");
+    println!("{what}: {kills} kills, YOUYOU_KILL_SEED={seed}");
     // A seed of 0 would draw nothing but zeros.
-    let mut dice = Dice(seed.max(1));
+    (kills, Dice(seed.max(1)))
+}
+
+/// Kills a conversation again and again, and looks at the session after each time, and after it has gone on.
+fn survives(store: &str) {
+    let (kills, mut dice) = plan(store);
     let (mut marks, mut compactions) = (0, 0);
     for first in (0..kills).step_by(usize::try_from(KILLS_PER_SESSION).expect("it fits")) {
         let mut killing = Killing::new(store);
@@ -247,9 +261,9 @@ impl Killing {
     /// Kills it once, and checks what it leaves; when that was.
     fn kill(&mut self, dice: &mut Dice) -> Moment {
         loop {
-            let moment = Moment::draw(dice);
-            let killing = async { tokio::time::timeout(FOR_EVER, killed_at(&self.desk, &moment)).await };
-            if let Some(told) = on_one_thread(killing).expect("it is killed or ends") {
+            let moment = Moment::draw(dice, 20);
+            let command = self.desk.youyou(&["chat", "go", "--replay", "changes.yaml", "--resume", "--json"]);
+            if let Some(told) = killed_at(command, &moment) {
                 let stored = self.look();
                 // At most the torn end is told.
                 assert!(stored.skipped.len() <= 1, "{:?}", stored.skipped);

@@ -56,7 +56,7 @@ fn a_mistake_in_the_providers_is_told_with_its_place() {
 /// A conversation with a model over HTTP; what it said is recorded without a key, and plays again.
 #[test]
 fn a_configured_model_answers_and_its_answer_can_be_played_again() {
-    let server = ApiServer::speaking(Api::OpenAiChat, vec![vec![Say::Text("Grüße from afar.")]]);
+    let server = ApiServer::speaking(Api::OpenAiChat, vec![vec![Say::Text("Grüße from afar.".into())]]);
     let config = format!(
         "-- home/config.yaml
 providers:

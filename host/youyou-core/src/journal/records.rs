@@ -6,11 +6,15 @@ use youyou_api::{
     CallId, ModelId, SessionEvent, SessionRecord,
     hook::DynamicSection,
     record::{
-        AssistantRecord, Compaction, MessageStatus, Metadata, RenamedCall, SystemRecord, ToolResultRecord, UserRecord,
+        AssistantRecord, Compaction, MessageStatus, Metadata, Remembered, RenamedCall, SystemRecord, ToolResultRecord,
+        UserRecord,
     },
 };
 
-use crate::context::{AssistantStatus, CallRecord, Entry};
+use crate::{
+    context::{AssistantStatus, CallRecord, Entry},
+    memory::Progress,
+};
 
 /// An entry as it is stored. `seqs` are the numbers of the entries before it: what a store counts is records.
 pub(super) fn event(entry: &Entry, seqs: &[u64], next: u64) -> SessionEvent {
@@ -58,10 +62,21 @@ pub(crate) struct Restored {
     pub(super) seqs: Vec<u64>,
     /// The model that it used last (D-70).
     pub(crate) model: Option<ModelId>,
+    /// How far it was read for memories.
+    pub(super) remembered: Remembered,
     /// Results of calls that nobody asked for: they are left out of requests (K-03).
     pub(crate) strays: Vec<CallId>,
     /// Records that this version does not understand.
     pub(crate) opaque: usize,
+}
+
+impl Restored {
+    /// How far the log was read for memories. What was said while nothing was to be remembered counts as read.
+    pub(crate) fn progress(&self) -> Progress {
+        let Remembered { next, pending } = &self.remembered;
+        let entries = next.map_or(self.seqs.len(), |next| self.seqs.partition_point(|seq| *seq < next));
+        Progress { entries, pending: pending.clone() }
+    }
 }
 
 /// Understands the records of a session, as far as they are the log's.
@@ -69,10 +84,9 @@ pub(crate) fn restore(records: Vec<SessionRecord>) -> Restored {
     let mut restored = Restored::default();
     let mut asked = HashSet::new();
     for SessionRecord { seq, event, .. } in records {
-        if let SessionEvent::Metadata(metadata) = &event
-            && let Some(model) = metadata.as_model()
-        {
-            restored.model = Some(model);
+        if let SessionEvent::Metadata(metadata) = &event {
+            restored.model = metadata.as_model().or(restored.model);
+            restored.remembered = metadata.as_memories().unwrap_or(restored.remembered);
         }
         restored.opaque += usize::from(matches!(event, SessionEvent::Opaque(_)));
         let Some(entry) = entry(event, &restored.seqs) else { continue };

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use youyou_api::{CallId, Durability, Error, ModelId, NewRecord, SessionEvent, SessionLog, record::Metadata};
+use youyou_api::{
+    CallId, Durability, Error, ModelId, NewRecord, SessionEvent, SessionLog,
+    record::{Metadata, Remembered},
+};
 
 use super::records::{Restored, event};
 use crate::{context::Entry, events::now_ms};
@@ -35,20 +38,23 @@ pub(crate) enum Saved {
 }
 
 impl Journal {
-    /// The journal of a new session. Its first record says which model is used (D-70); nothing is stored before there
-    /// is something to store.
-    pub(crate) fn new(log: Box<dyn SessionLog>, model: &ModelId) -> Self {
-        let mut journal = Self { log, pending: Vec::new(), seqs: Vec::new(), ahead: HashMap::new(), failing: false };
-        journal.push(SessionEvent::Metadata(Metadata::model(model)));
-        journal
+    /// The journal of a new session. Its first record says which model is used (D-70), the next one that it is read for
+    /// memories, if it is; nothing is stored before there is something to store.
+    pub(crate) fn new(log: Box<dyn SessionLog>, model: &ModelId, remembers: bool) -> Self {
+        Self::resumed(log, &Restored::default(), model, remembers)
     }
 
-    /// The journal of a session that goes on, perhaps with another model.
-    pub(crate) fn resumed(log: Box<dyn SessionLog>, restored: &Restored, model: &ModelId) -> Self {
+    /// The journal of a session that goes on, perhaps with another model, or with memories where there were none.
+    pub(crate) fn resumed(log: Box<dyn SessionLog>, restored: &Restored, model: &ModelId, remembers: bool) -> Self {
         let seqs = restored.seqs.clone();
         let mut journal = Self { log, pending: Vec::new(), seqs, ahead: HashMap::new(), failing: false };
         if restored.model.as_ref() != Some(model) {
             journal.push(SessionEvent::Metadata(Metadata::model(model)));
+        }
+        if restored.remembered.next.is_some() != remembers {
+            let next = remembers.then(|| journal.next_seq());
+            let remembered = Remembered { next, pending: restored.remembered.pending.clone() };
+            journal.push(SessionEvent::Metadata(Metadata::memories(&remembered)));
         }
         journal
     }
@@ -83,15 +89,28 @@ impl Journal {
         if self.pending.is_empty() && durability == Durability::Buffered {
             return Saved::Yes;
         }
-        match self.log.append(self.pending.clone(), durability).await {
-            Ok(_) => {
-                self.pending.clear();
-                self.failing = false;
-                Saved::Yes
-            }
+        match self.store(durability).await {
+            Ok(()) => Saved::Yes,
             Err(error) if std::mem::replace(&mut self.failing, true) => Saved::StillNo(error),
             Err(error) => Saved::No(error),
         }
+    }
+
+    /// Notes a fact that is no entry of the log, and stores it with what is pending. That it could not be stored is left
+    /// for the next one to tell the user who saves.
+    ///
+    /// # Errors
+    /// `STORAGE_ERROR`; it is pending then.
+    pub(super) async fn note(&mut self, event: SessionEvent, durability: Durability) -> Result<(), Error> {
+        self.push(event);
+        self.store(durability).await
+    }
+
+    async fn store(&mut self, durability: Durability) -> Result<(), Error> {
+        self.log.append(self.pending.clone(), durability).await?;
+        self.pending.clear();
+        self.failing = false;
+        Ok(())
     }
 
     /// Lets the session go.
@@ -110,6 +129,11 @@ impl Journal {
             Saved::Yes => closed,
             Saved::No(error) | Saved::StillNo(error) => Err(error),
         }
+    }
+
+    /// The number of the first record behind so many entries of the log, as far as it has been followed.
+    pub(super) fn after(&self, entries: usize) -> u64 {
+        self.seqs.get(..entries).unwrap_or(&self.seqs).last().map_or(0, |seq| seq + 1)
     }
 
     /// The number that the next record will have: nobody else writes to this session.

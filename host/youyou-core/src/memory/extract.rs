@@ -10,7 +10,7 @@ use std::{
 use futures_util::FutureExt;
 use youyou_api::{
     CancellationToken, Error, ErrorCode, Memory, MemoryDraft, MemoryId, MemoryStorage, ModelInfo, ModelProvider,
-    Namespace, ProviderErrorKind, Upserted,
+    Namespace, ProviderErrorKind,
 };
 
 use super::{
@@ -39,19 +39,30 @@ pub(super) struct Extractor {
 }
 
 impl Extractor {
-    /// Extracts, and says whether it came to its end. What fails is logged; whoever panics fails (Y4.7-4).
-    pub(super) async fn run(&self, transcript: &Transcript, seen: &[MemoryId]) -> bool {
-        let extraction = AssertUnwindSafe(self.extract(transcript, seen)).catch_unwind();
+    /// What is to be remembered of a conversation; none if that could not be found out.
+    pub(super) async fn find(&self, transcript: &Transcript, seen: &[MemoryId]) -> Option<Vec<MemoryDraft>> {
+        self.guarded(self.extract(transcript, seen)).await
+    }
+
+    /// Stores all of it or nothing, and says which.
+    pub(super) async fn store(&self, drafts: Vec<MemoryDraft>) -> bool {
+        let stored = self.guarded(async { self.storage.upsert(drafts, now()).await }).await;
+        if let Some(stored) = &stored {
+            tracing::debug!("memories of the conversation are stored: {stored:?}");
+        }
+        stored.is_some()
+    }
+
+    /// What comes of this work, if it comes to its end. What fails is logged; whoever panics fails (Y4.7-4).
+    async fn guarded<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Option<T> {
+        let work = AssertUnwindSafe(work).catch_unwind();
         let outcome = tokio::select! {
             biased;
-            () = self.stop.cancelled() => return false,
-            outcome = tokio::time::timeout(TIME_LIMIT, extraction) => outcome,
+            () = self.stop.cancelled() => return None,
+            outcome = tokio::time::timeout(TIME_LIMIT, work) => outcome,
         };
         match outcome {
-            Ok(Ok(Ok(stored))) => {
-                tracing::debug!("memories of the conversation are stored: {stored:?}");
-                return true;
-            }
+            Ok(Ok(Ok(outcome))) => return Some(outcome),
             Ok(Ok(Err(error))) => tracing::warn!("no memories of the conversation could be stored: {error}"),
             Ok(Err(panic)) => {
                 let text = crate::panic::text(&*panic);
@@ -61,19 +72,15 @@ impl Extractor {
                 tracing::warn!("no memories of the conversation could be stored: it took longer than {TIME_LIMIT:?}");
             }
         }
-        false
+        None
     }
 
-    async fn extract(&self, transcript: &Transcript, seen: &[MemoryId]) -> Result<Vec<Upserted>, Error> {
+    async fn extract(&self, transcript: &Transcript, seen: &[MemoryId]) -> Result<Vec<MemoryDraft>, Error> {
         let known = self.known(transcript, seen).await?;
         let request = extraction_request(&self.model, &known, transcript).ok_or_else(|| self.too_small())?;
         let answer = aside::ask(&*self.provider, request, self.stop.child_token()).await?;
         let kept = answer::sift(answer::parse(&answer)?, &known);
-        if kept.is_empty() {
-            return Ok(Vec::new());
-        }
-        let drafts = kept.into_iter().map(|kept| self.draft(kept)).collect();
-        self.storage.upsert(drafts, now()).await
+        Ok(kept.into_iter().map(|kept| self.draft(kept)).collect())
     }
 
     /// What the model should know of: what has to do with what the user said, and what the conversation began with. That

@@ -14,6 +14,7 @@ use youyou_api::{
     PageCursor, Part, ProviderError, ProviderId, StopReason, ToolCall, Upserted, Usage,
 };
 
+use super::{Progress, ProgressLog};
 use crate::{
     aside,
     context::{AssistantStatus, Entry},
@@ -179,6 +180,37 @@ impl MemoryStorage for Store {
         self.answer(|memories| {
             of(memories, namespace).rev().filter(|memory| related(memory)).take(limit).cloned().collect()
         })
+    }
+}
+
+/// Progress that was written down, and how many memories were stored at that time.
+pub(super) struct Notes {
+    store: Arc<Store>,
+    taken: Mutex<Vec<(Progress, usize)>>,
+}
+
+impl Notes {
+    pub(super) fn of(store: &Arc<Store>) -> Self {
+        Self { store: store.clone(), taken: Mutex::default() }
+    }
+
+    pub(super) fn progress(&self) -> Vec<Progress> {
+        lock(&self.taken).iter().map(|(progress, _)| progress.clone()).collect()
+    }
+
+    pub(super) fn taken(&self) -> Vec<String> {
+        let shown = |(Progress { entries, pending }, stored): &(Progress, usize)| {
+            let pending: String = pending.iter().map(|draft| format!(" {} pending,", draft.id)).collect();
+            format!("{entries} read,{pending} {stored} stored")
+        };
+        lock(&self.taken).iter().map(shown).collect()
+    }
+}
+
+impl ProgressLog for Notes {
+    fn note<'a>(&'a self, progress: &'a Progress) -> BoxFuture<'a, Result<(), Error>> {
+        lock(&self.taken).push((progress.clone(), lock(&self.store.memories).len()));
+        Box::pin(async { Ok(()) })
     }
 }
 

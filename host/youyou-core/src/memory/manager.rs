@@ -17,6 +17,7 @@ use youyou_api::{
 
 use super::{
     extract::Extractor,
+    progress::{Progress, ProgressLog},
     recall::{gather, section},
     transcript::Transcript,
 };
@@ -50,13 +51,15 @@ impl Default for MemorySettings {
 /// # use youyou_core::{context::Entry, memory::MemoryManager};
 /// # async fn life(memory: MemoryManager, log: &[Entry]) {
 /// let section = memory.recall("How do I indent?").await; // for the prompt, from the first turn on
-/// memory.turn_ended(log); // after the last event of each turn
-/// memory.finish(log).await; // after the plugins were told of the end
+/// memory.turn_ended(log, None); // after the last event of each turn
+/// memory.finish(log, None).await; // after the plugins were told of the end
 /// # drop(section);
 /// # }
 /// ```
 ///
-/// Dropped, it stops an extraction that runs: that one stores everything it found, or nothing.
+/// Both are told where the session is written down, if it is: there the [progress](ProgressLog) is too, from which a
+/// session that goes on is [`resumed`](Self::resumed). Dropped, it stops an extraction that runs: that one stores
+/// everything it found, or nothing.
 pub struct MemoryManager {
     settings: MemorySettings,
     extractor: Arc<Extractor>,
@@ -72,12 +75,6 @@ pub struct MemoryManager {
 struct Recalled {
     section: Option<Section>,
     ids: Vec<MemoryId>,
-}
-
-/// How far the log has been read for memories.
-#[derive(Default)]
-struct Progress {
-    entries: usize,
 }
 
 impl MemoryManager {
@@ -103,10 +100,10 @@ impl MemoryManager {
         }
     }
 
-    /// The same for a session that goes on: the first `entries` of its log were read for memories before.
+    /// The same for a session that goes on: so much of its log was read for memories before.
     #[must_use]
-    pub fn resumed(mut self, entries: usize) -> Self {
-        self.progress = Arc::new(Mutex::new(Progress { entries }));
+    pub fn resumed(mut self, progress: Progress) -> Self {
+        self.progress = Arc::new(Mutex::new(progress));
         self
     }
 
@@ -154,7 +151,7 @@ impl MemoryManager {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn turn_ended(&self, entries: &[Entry]) {
+    pub fn turn_ended(&self, entries: &[Entry], log: Option<Arc<dyn ProgressLog>>) {
         let turns = self.turns.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         let interval = self.settings.checkpoint_interval;
         if interval == 0 || turns < interval {
@@ -164,40 +161,35 @@ impl MemoryManager {
         let Some(transcript) = Transcript::of(entries, progress.entries) else { return };
         self.turns.store(0, Ordering::Relaxed);
         let (extractor, seen) = (self.extractor.clone(), self.seen());
-        tokio::spawn(async move { progress.extract(&extractor, &transcript, &seen).await });
+        tokio::spawn(async move { progress.read_on(&extractor, &transcript, &seen, log.as_deref()).await });
     }
 
     /// Ends the session's remembering: waits for an extraction that runs, and extracts the rest of the log in one batch
     /// (Y4.7-2). Without a word of the user there is nothing to extract, and nobody is asked. After
     /// [`close_limit`](MemorySettings::close_limit) it gives up and stops what runs; that, and what fails, is logged
-    /// (Y4.7-4).
+    /// (Y4.7-4). Nothing is written to the log any more once it has answered.
     ///
     /// # Cancel safety
     /// Dropped before it answers, everything of the rest is stored or nothing.
-    pub async fn finish(&self, entries: &[Entry]) {
+    pub async fn finish(&self, entries: &[Entry], log: Option<&dyn ProgressLog>) {
         let limit = self.settings.close_limit;
         let rest = async {
             let mut progress = self.progress.lock().await;
-            if let Some(transcript) = Transcript::of(entries, progress.entries) {
-                progress.extract(&self.extractor, &transcript, &self.seen()).await;
+            match Transcript::of(entries, progress.entries) {
+                Some(transcript) => progress.read_on(&self.extractor, &transcript, &self.seen(), log).await,
+                None => drop(progress.settle(&self.extractor, log).await),
             }
         };
         if tokio::time::timeout(limit, rest).await.is_err() {
             self.extractor.stop.cancel();
+            // Whoever writes down how far it has come is let finish.
+            drop(self.progress.lock().await);
             tracing::warn!("the session ends without its last memories: they took longer than {limit:?}");
         }
     }
 
     fn seen(&self) -> Vec<MemoryId> {
         self.recalled.get().map(|recalled| recalled.ids.clone()).unwrap_or_default()
-    }
-}
-
-impl Progress {
-    async fn extract(&mut self, extractor: &Extractor, transcript: &Transcript, seen: &[MemoryId]) {
-        if extractor.run(transcript, seen).await {
-            self.entries = transcript.end;
-        }
     }
 }
 

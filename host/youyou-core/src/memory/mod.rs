@@ -2,7 +2,7 @@
 //!
 //! Read in this order: `manager` (when: recall at a session's first message, extraction now and then and at its end),
 //! `recall` (which memories, and how they stand in the prompt), `extract` (one extraction, from the log to the storage),
-//! `transcript` (what of the log a model reads for it), `request` (what it is told), `answer` (what of its answer is
+//! `progress` (how far the log was read, over the life of the process), `transcript` (what of the log a model reads for it), `request` (what it is told), `answer` (what of its answer is
 //! kept).
 //!
 //! Remembering helps a session and never stands in its way: nothing here returns an error. What fails is logged, and what
@@ -14,6 +14,7 @@ mod extract;
 #[cfg(test)]
 mod fakes;
 mod manager;
+mod progress;
 mod recall;
 mod request;
 #[cfg(test)]
@@ -21,3 +22,4 @@ mod tests;
 mod transcript;
 
 pub use manager::{MemoryManager, MemorySettings};
+pub use progress::{Progress, ProgressLog};

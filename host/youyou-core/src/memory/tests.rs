@@ -9,10 +9,10 @@ use tokio::sync::Notify;
 use youyou_api::{ChatEvent, Memory, MemoryId, Namespace, ProviderError, ProviderErrorKind, StopReason};
 
 use super::{
-    MemoryManager, MemorySettings,
+    MemoryManager, MemorySettings, Progress,
     fakes::{
-        Mood, Provider, Reply, Store, WORKSPACE, done, finds, lock, memory, model, result, said, says, text, user,
-        withheld,
+        Mood, Notes, Provider, Reply, Store, WORKSPACE, done, finds, lock, memory, model, result, said, says, text,
+        user, withheld,
     },
 };
 
@@ -75,7 +75,7 @@ async fn the_end_of_a_session_stores_what_is_worth_it() {
     let reply = Reply::Stream(vec![thought, text(start), text(end), done(StopReason::End)]);
     let provider = Provider::new([reply]);
     let log = [user("I moved to Bergen and use tabs"), said("Noted.")];
-    manager(&store, &provider).finish(&log).await;
+    manager(&store, &provider).finish(&log, None).await;
     assert!(provider.heard(0).contains("- [m-1] Lives in Oslo."), "{}", provider.heard(0));
     let memories = lock(&store.memories).clone();
     let stored: Vec<_> = memories.iter().map(|memory| (memory.id.as_str(), memory.content.as_str())).collect();
@@ -93,20 +93,20 @@ async fn a_checkpoint_is_not_extracted_again() {
     let provider = Provider::new([says(finds(&[(None, "Uses tabs.")])), says(finds(&[(None, "Has a cat.")]))]);
     let manager = manager(&store, &provider);
     let mut log = vec![user("tabs please"), said("yes")];
-    manager.turn_ended(&log);
+    manager.turn_ended(&log, None);
     log.extend([user("thanks"), said("welcome")]);
     assert_eq!(provider.count(), 0);
-    manager.turn_ended(&log);
+    manager.turn_ended(&log, None);
     store.stored.notified().await;
     assert_eq!((provider.count(), store.contents()), (1, vec!["Uses tabs.".to_owned()]));
     log.extend([user("my cat is hungry"), said("feed it")]);
-    manager.turn_ended(&log);
-    manager.finish(&log).await;
+    manager.turn_ended(&log, None);
+    manager.finish(&log, None).await;
     assert_eq!(store.contents(), ["Uses tabs.", "Has a cat."]);
     let second = provider.heard(1);
     assert!(second.contains("my cat") && !second.contains("tabs please"), "{second}");
     assert!(second.contains("- [new-1] Uses tabs."), "{second}");
-    manager.finish(&log).await;
+    manager.finish(&log, None).await;
     assert_eq!(provider.count(), 2);
 }
 
@@ -119,14 +119,14 @@ async fn one_extraction_runs_at_a_time() {
     let provider = Provider::new([late]);
     let manager = manager(&store, &provider);
     let log = [user("tabs please"), said("yes")];
-    manager.turn_ended(&log);
-    manager.turn_ended(&log);
+    manager.turn_ended(&log, None);
+    manager.turn_ended(&log, None);
     provider.asked.notified().await;
     for _ in 0..6 {
-        manager.turn_ended(&log);
+        manager.turn_ended(&log, None);
     }
     gate.notify_one();
-    manager.finish(&log).await;
+    manager.finish(&log, None).await;
     assert_eq!((provider.count(), store.contents()), (1, vec!["Uses tabs.".to_owned()]));
 }
 
@@ -149,9 +149,9 @@ async fn a_failed_extraction_is_tried_again() {
         let provider = Provider::new([reply, says(finds(&[(None, "Uses tabs.")]))]);
         let manager = manager(&store, &provider);
         let log = [user("tabs please"), said("yes")];
-        manager.finish(&log).await;
+        manager.finish(&log, None).await;
         assert_eq!((provider.count(), store.contents()), (1, Vec::new()));
-        manager.finish(&log).await;
+        manager.finish(&log, None).await;
         assert_eq!((provider.count(), store.contents()), (2, vec!["Uses tabs.".to_owned()]));
     }
 }
@@ -163,31 +163,63 @@ async fn a_storage_that_fails_does_not_block_the_end() {
         let store = Store::new([]);
         store.is(mood);
         let provider = Provider::new([]);
-        manager(&store, &provider).finish(&[user("tabs please")]).await;
+        manager(&store, &provider).finish(&[user("tabs please")], None).await;
         store.is(Mood::Well);
         assert_eq!((provider.count(), store.contents()), (0, Vec::new()), "{mood:?}");
     }
 }
 
-/// Y4.7-4: what the model found but the storage refused is looked for again.
+/// Y4.7-4: what the model found but the storage refused is stored later; nobody is asked for it again.
 #[tokio::test]
-async fn a_failed_upsert_is_a_failed_extraction() {
+async fn what_the_storage_refuses_is_stored_later() {
     let store = Store::new([]);
     let gate = Arc::new(Notify::new());
     let answer = finds(&[(None, "Uses tabs.")]);
-    let provider = Provider::new([Reply::Late(gate.clone(), answer.clone()), says(answer)]);
+    let provider = Provider::new([Reply::Late(gate.clone(), answer)]);
     let manager = manager(&store, &provider);
     let log = [user("tabs please"), said("yes")];
-    manager.turn_ended(&log);
-    manager.turn_ended(&log);
+    manager.turn_ended(&log, None);
+    manager.turn_ended(&log, None);
     provider.asked.notified().await;
     store.is(Mood::Fails);
     gate.notify_one();
-    manager.finish(&log).await;
+    manager.finish(&log, None).await;
     assert_eq!((provider.count(), store.contents()), (1, Vec::new()));
     store.is(Mood::Well);
-    manager.finish(&log).await;
-    assert_eq!((provider.count(), store.contents()), (2, vec!["Uses tabs.".to_owned()]));
+    manager.finish(&log, None).await;
+    assert_eq!((provider.count(), store.contents()), (1, vec!["Uses tabs.".to_owned()]));
+}
+
+/// D-67: what was found is written down before it is stored, and that it is stored after it.
+#[tokio::test]
+async fn progress_is_written_down_around_the_upsert() {
+    let store = Store::new([]);
+    let provider = Provider::new([says(finds(&[(None, "Uses tabs.")])), says(finds(&[]))]);
+    let manager = manager(&store, &provider);
+    let notes = Notes::of(&store);
+    let mut log = vec![user("tabs please"), said("yes")];
+    manager.finish(&log, Some(&notes)).await;
+    log.push(user("bye"));
+    manager.finish(&log, Some(&notes)).await;
+    manager.finish(&log, Some(&notes)).await;
+    assert_eq!(notes.taken(), ["2 read, new-1 pending, 0 stored", "2 read, 1 stored", "3 read, 1 stored"]);
+}
+
+/// D-67: what a crash left pending is stored by the same id when the session goes on, and what was read is not read again.
+#[tokio::test]
+async fn what_a_crash_left_pending_is_stored() {
+    let (crashed, provider) = (Store::new([]), Provider::new([says(finds(&[(None, "Uses tabs.")]))]));
+    let first = manager(&crashed, &provider);
+    let notes = Notes::of(&crashed);
+    let log = [user("tabs please"), said("yes")];
+    first.finish(&log, Some(&notes)).await;
+    // As it was after the first note, and after the second.
+    for (progress, before) in notes.progress().into_iter().zip([vec![], vec![memory("new-1", "Uses tabs.")]]) {
+        let (store, provider) = (Store::new(before), Provider::new([]));
+        manager(&store, &provider).resumed(progress).finish(&log, None).await;
+        assert_eq!((provider.count(), store.contents()), (0, vec!["Uses tabs.".to_owned()]));
+        assert_eq!(lock(&store.memories)[0].id, MemoryId::new("new-1"));
+    }
 }
 
 /// D-67: a checkpoint whose model failed leaves the conversation to the next one.
@@ -197,10 +229,10 @@ async fn a_failed_checkpoint_leaves_its_part_to_the_end() {
     let provider = Provider::new([Reply::Panics, says(finds(&[(None, "Uses tabs.")]))]);
     let manager = manager(&store, &provider);
     let log = [user("tabs please"), said("yes")];
-    manager.turn_ended(&log);
-    manager.turn_ended(&log);
+    manager.turn_ended(&log, None);
+    manager.turn_ended(&log, None);
     provider.asked.notified().await;
-    manager.finish(&log).await;
+    manager.finish(&log, None).await;
     assert!(provider.heard(1).contains("tabs please"));
     assert_eq!(store.contents(), ["Uses tabs."]);
 }
@@ -210,8 +242,8 @@ async fn a_conversation_without_a_word_of_the_user_asks_nobody() {
     let (store, provider) = (Store::new([]), Provider::new([]));
     let manager = manager(&store, &provider);
     for log in [vec![], vec![said("Hello!"), result("42")], vec![user("secret"), withheld()]] {
-        manager.turn_ended(&log);
-        manager.finish(&log).await;
+        manager.turn_ended(&log, None);
+        manager.finish(&log, None).await;
     }
     assert_eq!(provider.count(), 0);
 }
@@ -220,12 +252,12 @@ async fn a_conversation_without_a_word_of_the_user_asks_nobody() {
 #[tokio::test]
 async fn a_resumed_session_starts_where_it_stopped() {
     let (store, provider) = (Store::new([]), Provider::new([says(finds(&[]))]));
-    let manager = manager(&store, &provider).resumed(2);
+    let manager = manager(&store, &provider).resumed(Progress { entries: 2, pending: Vec::new() });
     let mut log = vec![user("tabs please"), said("yes")];
-    manager.finish(&log).await;
+    manager.finish(&log, None).await;
     assert_eq!(provider.count(), 0);
     log.push(user("my cat"));
-    manager.finish(&log).await;
+    manager.finish(&log, None).await;
     assert!(provider.heard(0).contains("my cat") && !provider.heard(0).contains("tabs"));
 }
 
@@ -237,12 +269,12 @@ async fn a_model_that_hangs_delays_the_end_by_its_limit() {
         let (store, provider) = (Store::new([]), Provider::new([Reply::Hangs]));
         let manager = manager(&store, &provider);
         if in_background {
-            manager.turn_ended(&log);
-            manager.turn_ended(&log);
+            manager.turn_ended(&log, None);
+            manager.turn_ended(&log, None);
             provider.asked.notified().await;
         }
         let before = tokio::time::Instant::now();
-        manager.finish(&log).await;
+        manager.finish(&log, None).await;
         assert_eq!(before.elapsed().as_secs(), 30);
         assert!(provider.token(0).is_cancelled());
         assert_eq!((provider.count(), store.contents()), (1, Vec::new()));
@@ -255,12 +287,12 @@ async fn a_checkpoint_that_hangs_makes_way_for_the_next() {
     let (store, provider) = (Store::new([]), Provider::new([Reply::Hangs, says(finds(&[(None, "Uses tabs.")]))]));
     let manager = manager(&store, &provider);
     let log = [user("tabs please"), said("yes")];
-    manager.turn_ended(&log);
-    manager.turn_ended(&log);
+    manager.turn_ended(&log, None);
+    manager.turn_ended(&log, None);
     provider.asked.notified().await;
     // The clock stands still, and goes on only as far as the limit of the checkpoint.
     tokio::time::advance(Duration::from_secs(300)).await;
-    manager.finish(&log).await;
+    manager.finish(&log, None).await;
     assert_eq!((provider.count(), store.contents()), (2, vec!["Uses tabs.".to_owned()]));
 }
 
@@ -269,8 +301,8 @@ async fn a_manager_that_is_dropped_stops_its_extraction() {
     let (store, provider) = (Store::new([]), Provider::new([Reply::Hangs]));
     let manager = manager(&store, &provider);
     let log = [user("tabs please"), said("yes")];
-    manager.turn_ended(&log);
-    manager.turn_ended(&log);
+    manager.turn_ended(&log, None);
+    manager.turn_ended(&log, None);
     provider.asked.notified().await;
     drop(manager);
     provider.token(0).cancelled().await;
@@ -289,7 +321,7 @@ async fn what_was_recalled_stays_known() {
     assert!(section.text.contains("m-1") && section.text.contains("m-2"));
     lock(&store.memories).retain(|memory| memory.id.as_str() != "m-2");
     lock(&store.memories).push(memory("m-4", "coffee"));
-    manager.finish(&[user("moved to Bergen")]).await;
+    manager.finish(&[user("moved to Bergen")], None).await;
     let heard = provider.heard(0);
     assert!(heard.contains("[m-1]") && !heard.contains("[m-2]"), "{heard}");
     let ids: Vec<_> = lock(&store.memories).iter().map(|memory| memory.id.to_string()).collect();
@@ -299,6 +331,6 @@ async fn what_was_recalled_stays_known() {
 #[tokio::test]
 async fn a_model_too_small_for_the_instructions_is_not_asked() {
     let (store, provider) = (Store::new([]), Provider::new([]));
-    manager_with(&store, &provider, MemorySettings::default(), 500).finish(&[user("tabs")]).await;
+    manager_with(&store, &provider, MemorySettings::default(), 500).finish(&[user("tabs")], None).await;
     assert_eq!(provider.count(), 0);
 }

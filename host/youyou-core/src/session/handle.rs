@@ -17,7 +17,7 @@ use crate::{
     context::{Entry, History, compact::Breaker},
     events::{EventClock, Publisher, SessionEvents, TurnEvents},
     hooks::Fired,
-    journal::{Journal, Saved},
+    journal::{Journal, ProgressJournal, Saved},
     prompt::SystemPrompt,
     skills::SkillCatalog,
     turn::{self, Begin, TurnControl, TurnEnv},
@@ -163,6 +163,13 @@ struct Log {
     journal: Option<Arc<tokio::sync::Mutex<Journal>>>,
 }
 
+impl Log {
+    /// Where it is written down how far the session was read for memories.
+    fn progress(&self) -> Option<ProgressJournal> {
+        self.journal.as_ref().map(ProgressJournal::of)
+    }
+}
+
 /// Stores what is left and lets the session go.
 async fn close_journal(journal: Arc<tokio::sync::Mutex<Journal>>, entries: &[Entry]) -> Result<(), Error> {
     // No turn runs, so nobody else has it.
@@ -257,7 +264,7 @@ impl Session {
             drop(busy);
             ending.publish();
             if let Some(memory) = memory {
-                memory.turn_ended(log.history.entries());
+                memory.turn_ended(log.history.entries(), log.progress().map(|progress| Arc::new(progress) as _));
             }
             drop(log);
         });
@@ -352,7 +359,8 @@ impl Session {
             let (session_id, message_count) = (self.id().clone(), log.history.message_count());
             self.fire(HookEventPayload::SessionEnd(SessionEnd { session_id, message_count })).await;
             if let Some(memory) = &self.shared.env.memory {
-                memory.finish(log.history.entries()).await;
+                let progress = log.progress();
+                memory.finish(log.history.entries(), progress.as_ref().map(|progress| progress as _)).await;
             }
         }
         if let Some(journal) = log.journal.take()

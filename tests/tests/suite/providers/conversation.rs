@@ -14,11 +14,11 @@ fn replies() -> Vec<Vec<Say>> {
     vec![
         vec![
             Say::Reasoning("The user wants two things."),
-            Say::Text("Grüße, I look."),
+            Say::Text("Grüße, I look.".into()),
             Say::Calls(vec![("read", json!({"path": "größe.txt"})), ("count", json!({"n": 2}))]),
         ],
-        vec![Say::Text("Both are done.")],
-        vec![Say::Text("You are welcome.")],
+        vec![Say::Text("Both are done.".into())],
+        vec![Say::Text("You are welcome.".into())],
     ]
 }
 
