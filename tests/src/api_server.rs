@@ -90,6 +90,10 @@ fn answer(mut stream: &TcpStream, api: Api, state: &Mutex<State>) -> std::io::Re
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while reader.read_line(&mut head)? > 2 {}
+    if !head.ends_with("\r\n\r\n") {
+        // The client was killed before it had asked for anything.
+        return Ok(());
+    }
     let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
