@@ -1,6 +1,8 @@
 //! `youyou memories`.
 
-use youyou::{MemoryDraft, MemoryId, MemoryStorage, Namespace, SqliteStore};
+use serde_json::{Value, json};
+use youyou::{Api, MemoryDraft, MemoryId, MemoryStorage, Namespace, SqliteStore};
+use youyou_tests::api_server::{ApiServer, Say};
 
 use crate::desk::{Desk, on_one_thread};
 
@@ -54,6 +56,42 @@ fn a_memory_can_be_forgotten() {
     assert_eq!(desk.run(&["memories", "delete", "m-1"]).code, Some(0));
     assert_eq!((contents(&desk, &["list"]).len(), contents(&desk, &["list", "--global"]).len()), (1, 0));
     assert_eq!(desk.run(&["memories", "delete", "m-1"]).code, Some(2));
+}
+
+/// Y4.7-1, Y4.7-2, D-66: what the user says in one process stands in the prompt of another, and is found by two characters.
+#[test]
+fn what_is_said_in_one_conversation_is_known_in_the_next() {
+    let system = |request: &Value| request["messages"][0]["content"].as_str().unwrap_or_default().to_owned();
+    let server = ApiServer::answering(Api::OpenAiChat, move |request| {
+        let said = if system(request).starts_with("You look after what an assistant remembers") {
+            json!({"memories": [{"id": null, "content": "用户只喝绿茶，不喝咖啡。", "tags": ["饮料"]}]}).to_string()
+        } else {
+            "好的。".to_owned()
+        };
+        Some(vec![Say::Text(said.into())])
+    });
+    let desk = Desk::new(&format!(
+        "-- home/config.yaml
+providers:
+  - {{ id: local, kind: openai-chat, base_url: '{}', models: [{{ id: m, context_window: 100000 }}] }}
+",
+        server.base_url()
+    ));
+    let told = desk.run(&["chat", "我只喝绿茶。"]);
+    assert_eq!((told.code, &*told.stdout), (Some(0), "好的。\n"), "{told:?}");
+    assert_eq!(contents(&desk, &["search", "绿茶"]), ["用户只喝绿茶，不喝咖啡。"]);
+    assert_eq!(contents(&desk, &["search", "红茶"]), [""; 0]);
+
+    let asked = desk.run(&["chat", "我喝什么？"]);
+    assert_eq!(asked.code, Some(0), "{asked:?}");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 4, "a question and an extraction each");
+    let (first, next) = (system(&requests[0]), system(&requests[2]));
+    assert!(!first.contains("绿茶") && next.contains("用户只喝绿茶，不喝咖啡。"), "{next}");
+    assert_eq!(requests[2]["messages"].as_array().map(Vec::len), Some(2), "it is another session");
+    // The model said the same once more, and it is known already.
+    assert_eq!(contents(&desk, &["list"]).len(), 1);
+    assert_eq!(server.broken_rules(), Vec::<String>::new());
 }
 
 /// config.yaml decides.

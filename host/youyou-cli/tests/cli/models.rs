@@ -83,5 +83,12 @@ providers:
     let again = desk.run(&["chat", "hello", "--record", "said.jsonl"]);
     assert!(again.code == Some(2) && again.stderr.contains("said.jsonl is there already"), "{}", again.stderr);
     let other = desk.run(&["chat", "bye", "--replay", "said.jsonl"]);
-    assert!(other.stderr.contains("the last message is {\"user\":{\"is\":\"bye\"}}"), "{}", other.stderr);
+    insta::assert_snapshot!(other.shown(), @"
+    err| error: no reply of said.jsonl fits this request. What reply 1 asks for (-), and the request's last message (+):
+    err|   [the user says]
+    err| - hello
+    err| + bye
+    err| Add a reply that fits, or mark one with `repeat: true`
+    exit 3
+    ");
 }

@@ -1,6 +1,7 @@
 //! Replay scripts: what they hold, when a reply fits, how they are read, and the provider that plays them.
 
 mod fill;
+mod mismatch;
 mod provider;
 mod read;
 mod script;

@@ -13,8 +13,8 @@ use youyou_api::{
 
 use super::{
     fill::Fill,
-    script::{Played, Reply, Script, Step},
-    when::When,
+    mismatch,
+    script::{Played, Script, Step},
 };
 use crate::strict::check_request;
 
@@ -23,9 +23,9 @@ type Item = Result<ChatEvent, ProviderError>;
 /// Plays a [`Script`]: each request gets the first reply that is left and that fits (Y3.2).
 ///
 /// A request that no reply fits, or for a model that the script does not declare, is an error of the kind
-/// `invalid_request` whose message shows the request's last message and the replies that are left. Which reply a request
-/// gets is settled when its stream is first polled; a retried request is a request of its own. Pauses go by tokio's
-/// clock, so they need its runtime.
+/// `invalid_request` whose message shows how the request's last message differs from what a reply that is left asks for.
+/// Which reply a request gets is settled when its stream is first polled; a retried request is a request of its own.
+/// Pauses go by tokio's clock, so they need its runtime.
 #[derive(Debug)]
 pub struct ReplayProvider {
     tape: Arc<Tape>,
@@ -131,32 +131,10 @@ impl Tape {
     }
 
     fn nothing_fits(&self, request: &ChatRequest, said: &[bool]) -> ProviderError {
-        const SHOWN: usize = 5;
-        let left = self.script.replies.iter().zip(said).enumerate().filter(|(_, (_, said))| !**said);
-        let left = left.map(|(index, (reply, _))| format!("{} {}", index + 1, shown(reply)));
-        let message = format!(
-            "no reply of {} fits: the last message is {}; the next replies left are: {}. Add a reply that fits, or mark \
-             one with `repeat: true`",
-            self.script.name,
-            shown(&Reply::default().when(When::exactly(request))),
-            Some(left.take(SHOWN).collect::<Vec<_>>().join(", "))
-                .filter(|l| !l.is_empty())
-                .as_deref()
-                .unwrap_or("none")
-        );
+        let left = (1..).zip(&self.script.replies).zip(said).filter(|(_, said)| !**said).map(|(reply, _)| reply);
+        let message = mismatch::explain(&self.script.name, &left.collect::<Vec<_>>(), request);
         ProviderError::new(ProviderErrorKind::InvalidRequest, message)
     }
-}
-
-/// What a reply asks of a request, as it stands in a script; cut where it is too long for a message.
-fn shown(reply: &Reply) -> String {
-    const LONGEST: usize = 200;
-    let mut shown = serde_json::to_string(&reply.when).unwrap_or_default();
-    if let Some((end, _)) = shown.char_indices().nth(LONGEST) {
-        shown.truncate(end);
-        shown.push('…');
-    }
-    shown + &reply.tool_listed.iter().map(|name| format!(" with the tool {name:?}")).collect::<String>()
 }
 
 /// One stream.
@@ -345,7 +323,13 @@ replies:
     async fn a_request_that_nothing_fits_is_told_what_is_left() {
         let yaml = "replies: [{ when: { user: { is: one } }, say: [] }, { when: { tool_result: {} }, tool_listed: t, say: [] }]";
         let provider = ReplayProvider::new(script(yaml));
-        insta::assert_snapshot!(said(&provider, user("two")).await, @r#"invalid_request: no reply of test.yaml fits: the last message is {"user":{"is":"two"}}; the next replies left are: 1 {"user":{"is":"one"}}, 2 {"tool_result":{}} with the tool "t". Add a reply that fits, or mark one with `repeat: true`"#);
+        insta::assert_snapshot!(said(&provider, user("two")).await, @r#"
+        invalid_request: no reply of test.yaml fits this request. What reply 1 asks for (-), and the request's last message (+):
+          [the user says]
+        - one
+        + two
+        Others that are left: 2 {"tool_result":{}} with the tool "t". Add a reply that fits, or mark one with `repeat: true`
+        "#);
         let mut other = user("one");
         other.model = youyou_api::ModelId::new("gpt");
         insta::assert_snapshot!(said(&provider, other).await, @r#"invalid_request: test.yaml has no model "gpt"; it has: replay"#);

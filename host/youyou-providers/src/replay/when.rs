@@ -103,11 +103,13 @@ fn after<'a>(text: &'a str, piece: &str) -> Option<&'a str> {
     text.get(start + piece.len()..)
 }
 
-fn last(request: &ChatRequest) -> Option<&Message> {
+/// The last message of a request, notices of the runtime passed over.
+pub(super) fn last(request: &ChatRequest) -> Option<&Message> {
     request.messages.iter().rfind(|message| !matches!(message, Message::System { .. }))
 }
 
-fn text(parts: &[Part]) -> Option<&str> {
+/// The last part that is text.
+pub(super) fn text(parts: &[Part]) -> Option<&str> {
     parts.iter().rev().find_map(|part| match part {
         Part::Text { text } => Some(&**text),
         Part::Image(_) | Part::File(_) => None,
