@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::{
     fields::{Field, Keys, Section},
     findings::Findings,
@@ -37,6 +39,8 @@ pub struct ProviderConfig {
     pub key: KeySource,
     /// What every request carries beside that.
     pub headers: Option<Placed<Vec<(String, String)>>>,
+    /// What the body of every request holds beside what is written for each, each key with its place.
+    pub extra_body: Vec<Placed<(String, Value)>>,
     /// Its models; without them, those that are known of the API.
     pub models: Option<Vec<ModelConfig>>,
     /// How long connecting may take.
@@ -79,6 +83,10 @@ pub struct ModelConfig {
     pub reasoning: Option<Placed<String>>,
     /// Whether its server wants the reasoning of earlier steps back.
     pub return_reasoning: Option<bool>,
+    /// Whether its server takes only ids of calls that have nine letters and digits.
+    pub short_call_ids: Option<bool>,
+    /// What the body of a request for it holds beside that of its provider, each key with its place.
+    pub extra_body: Vec<Placed<(String, Value)>>,
 }
 
 const PROVIDER: Keys = Keys {
@@ -90,6 +98,7 @@ const PROVIDER: Keys = Keys {
         "api_key_env",
         "api_key_file",
         "headers",
+        "extra_body",
         "models",
         "connect_timeout_ms",
         "stall_timeout_ms",
@@ -121,6 +130,8 @@ const MODEL: Keys = Keys {
         "vision",
         "reasoning",
         "return_reasoning",
+        "short_call_ids",
+        "extra_body",
     ],
     astray: &[
         ("max_tokens", "did you mean `max_output`, the most tokens of an answer?"),
@@ -160,6 +171,7 @@ fn read_provider(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<P
     let base_url = section.get("base_url").and_then(|field| name(&field, findings));
     let key = read_key(section, findings);
     let headers = section.get("headers").and_then(|field| read_headers(&field, findings));
+    let extra_body = section.get("extra_body").map(|field| read_extra_body(&field, findings)).unwrap_or_default();
     let models = section.get("models").and_then(|field| read_models(&field, findings));
     let mut timeout = |key| {
         let milliseconds = section.get(key)?.whole(1..=MOST_TIMEOUT_MS, "milliseconds", findings)?;
@@ -168,7 +180,18 @@ fn read_provider(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<P
     let (connect_timeout, stall_timeout) = (timeout("connect_timeout_ms"), timeout("stall_timeout_ms"));
     let tools_in_prompt = section.get("tools_in_prompt").and_then(|field| field.boolean(findings));
     let (id, kind) = (id?, kind?);
-    Some(ProviderConfig { id, kind, base_url, key, headers, models, connect_timeout, stall_timeout, tools_in_prompt })
+    Some(ProviderConfig {
+        id,
+        kind,
+        base_url,
+        key,
+        headers,
+        extra_body,
+        models,
+        connect_timeout,
+        stall_timeout,
+        tools_in_prompt,
+    })
 }
 
 fn read_key(section: &Section<'_>, findings: &mut Findings<'_>) -> KeySource {
@@ -209,6 +232,27 @@ fn read_headers(field: &Field<'_>, findings: &mut Findings<'_>) -> Option<Placed
     Some(placed(field, headers, findings))
 }
 
+fn read_extra_body(field: &Field<'_>, findings: &mut Findings<'_>) -> Vec<Placed<(String, Value)>> {
+    let Some(section) = field.unchecked_section() else {
+        let found = field.node.described();
+        findings
+            .error(field.at(), format!("{} must be a mapping, found {found}", field.name()))
+            .hint("write a key of the request's body and a colon, and its value behind it");
+        return Vec::new();
+    };
+    let mut keys = Vec::new();
+    for (key, value) in section.fields() {
+        let Some(json) = value.node.to_json() else {
+            findings.error(value.at(), format!("{} holds a number that JSON cannot hold", value.name()));
+            continue;
+        };
+        let (line, column) = findings.position(value.at_key()).unwrap_or_default();
+        let path = value.name().trim_matches('`').to_owned();
+        keys.push(Placed { value: (key.to_owned(), json), line, column, key: path });
+    }
+    keys
+}
+
 fn read_models(field: &Field<'_>, findings: &mut Findings<'_>) -> Option<Vec<ModelConfig>> {
     let items = field.items(findings)?;
     let models: Vec<_> = items.filter_map(|item| read_model(&item, findings)).collect();
@@ -229,6 +273,8 @@ fn read_model(item: &Field<'_>, findings: &mut Findings<'_>) -> Option<ModelConf
             vision: None,
             reasoning: None,
             return_reasoning: None,
+            short_call_ids: None,
+            extra_body: Vec::new(),
         });
     }
     let section = item.section(&MODEL, findings)?;
@@ -240,7 +286,9 @@ fn read_model(item: &Field<'_>, findings: &mut Findings<'_>) -> Option<ModelConf
     let max_output = tokens("max_output", MOST_TOKENS).and_then(|tokens| u32::try_from(tokens).ok());
     let mut flag = |key| section.get(key).and_then(|field| field.boolean(findings));
     let (tool_use, vision, return_reasoning) = (flag("tool_use"), flag("vision"), flag("return_reasoning"));
+    let short_call_ids = flag("short_call_ids");
     let reasoning = section.get("reasoning").and_then(|field| name(&field, findings));
+    let extra_body = section.get("extra_body").map(|field| read_extra_body(&field, findings)).unwrap_or_default();
     Some(ModelConfig {
         id: id?,
         name: wire_name,
@@ -251,6 +299,8 @@ fn read_model(item: &Field<'_>, findings: &mut Findings<'_>) -> Option<ModelConf
         vision,
         reasoning,
         return_reasoning,
+        short_call_ids,
+        extra_body,
     })
 }
 

@@ -75,6 +75,8 @@ impl Entry {
             max_output: Some(self.max_output),
             reasoning: self.reasoning,
             return_reasoning: false,
+            short_call_ids: false,
+            extra_body: serde_json::Map::new(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A model as a provider knows it: what the runtime is told, and what the wire asks for beside it.
 
+use serde_json::{Map, Value};
 use youyou_api::{Capabilities, ModelId, ModelInfo};
 
 /// A model that a provider serves.
@@ -18,6 +19,14 @@ pub struct Model {
     ///
     /// [`Api::OpenAiChat`]: crate::Api::OpenAiChat
     pub return_reasoning: bool,
+    /// Whether the server takes only ids of tool calls that have nine letters and digits; for [`Api::OpenAiChat`] only,
+    /// where Mistral's models want it.
+    ///
+    /// [`Api::OpenAiChat`]: crate::Api::OpenAiChat
+    pub short_call_ids: bool,
+    /// What the body of a request for it holds at its top; it goes before what the provider's settings and the request
+    /// say.
+    pub extra_body: Map<String, Value>,
 }
 
 /// How a model is asked to think before it answers.
@@ -57,6 +66,14 @@ impl Model {
         let capabilities = Capabilities { tool_use: true, vision: false, streaming: true };
         let info =
             ModelInfo { id: ModelId::new(name.clone()), display_name: name.clone(), context_window, capabilities };
-        Self { info, name, max_output: None, reasoning: Reasoning::None, return_reasoning: false }
+        Self {
+            info,
+            name,
+            max_output: None,
+            reasoning: Reasoning::None,
+            return_reasoning: false,
+            short_call_ids: false,
+            extra_body: Map::new(),
+        }
     }
 }

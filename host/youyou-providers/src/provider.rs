@@ -260,7 +260,7 @@ impl Inner {
             ProviderError::new(ProviderErrorKind::InvalidRequest, message)
         })?;
         let mut body = self.api.request(request, model)?;
-        for (key, value) in &self.extra_body {
+        for (key, value) in self.extra_body.iter().chain(&model.extra_body) {
             body.json[key] = value.clone();
         }
         let headers = self.api.headers(self.key.reveal()?)?;

@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 use youyou_api::{Error, ModelId, ModelProvider};
 use youyou_files::{Config, KeySource, ModelConfig, Placed, Problem, ProviderConfig, Severity};
 use youyou_providers::{Api, ApiKey, HttpProvider, HttpSettings, Model, Reasoning};
@@ -133,6 +134,7 @@ impl Reading<'_> {
             return None;
         };
         let before = problems.len();
+        let extra_body = self.extra_body(api, &config.extra_body, problems);
         let models = self.models(api, config, problems);
         let key = self.key(api, config, problems);
         if problems[before..].iter().any(Problem::is_error) {
@@ -143,6 +145,7 @@ impl Reading<'_> {
             settings.base_url.clone_from(&base_url.value);
         }
         settings.headers = config.headers.as_ref().map(|headers| headers.value.clone()).unwrap_or_default();
+        settings.extra_body = extra_body;
         settings.models = models;
         settings.connect_timeout = config.connect_timeout.unwrap_or(settings.connect_timeout);
         settings.stall_timeout = config.stall_timeout.unwrap_or(settings.stall_timeout);
@@ -152,7 +155,15 @@ impl Reading<'_> {
 
     fn models(&self, api: Api, config: &ProviderConfig, problems: &mut Vec<Problem>) -> Vec<Model> {
         match &config.models {
-            Some(models) => models.iter().filter_map(|model| self.model(api, model, problems)).collect(),
+            Some(models) => {
+                let short_call_ids = config.base_url.as_ref().is_some_and(|url| is_mistral(&url.value));
+                let read = |model: &ModelConfig| {
+                    let read = self.model(api, model, problems)?;
+                    let short_call_ids = model.short_call_ids.unwrap_or(short_call_ids);
+                    Some(Model { short_call_ids, ..read })
+                };
+                models.iter().filter_map(read).collect()
+            }
             None if api == Api::OpenAiChat => {
                 let message = format!("the provider {:?} has no `models`", config.id.value);
                 let hint = "list what the server serves: `models: [{ id: …, context_window: … }]`";
@@ -183,6 +194,7 @@ impl Reading<'_> {
         model.info.context_window = config.context_window.unwrap_or(model.info.context_window);
         model.max_output = config.max_output.or(model.max_output);
         model.return_reasoning = config.return_reasoning.unwrap_or(model.return_reasoning);
+        model.extra_body = self.extra_body(api, &config.extra_body, problems);
         if let Some(reasoning) = &config.reasoning {
             match Reasoning::named(&reasoning.value) {
                 Some(reasoning) => model.reasoning = reasoning,
@@ -194,6 +206,35 @@ impl Reading<'_> {
             }
         }
         Some(model)
+    }
+
+    /// What the body of requests holds beside what is written for each.
+    fn extra_body(
+        &self,
+        api: Api,
+        keys: &[Placed<(String, Value)>],
+        problems: &mut Vec<Problem>,
+    ) -> Map<String, Value> {
+        let mut body = Map::new();
+        for place in keys {
+            let (key, value) = &place.value;
+            let (message, hint) = match api.keys() {
+                Some(own) if own.contains(&key.as_str()) => (
+                    format!("`{}` is written for each request and cannot be set", place.key),
+                    format!("leave it out; those that are written are {}", own.join(", ")),
+                ),
+                None => (
+                    format!("`{}` has no meaning for the kind {:?}", place.key, api.as_str()),
+                    format!("`extra_body` is for the kind {:?}; leave it out", Api::OpenAiChat.as_str()),
+                ),
+                Some(_) => {
+                    body.insert(key.clone(), value.clone());
+                    continue;
+                }
+            };
+            problems.push(self.problem(Severity::Error, place, message).with_hint(hint));
+        }
+        body
     }
 
     fn key(&self, api: Api, config: &ProviderConfig, problems: &mut Vec<Problem>) -> ApiKey {
@@ -249,6 +290,12 @@ impl Reading<'_> {
         problem.key = Some(place.key.clone());
         problem
     }
+}
+
+/// Whether Mistral itself is asked, which refuses ids of calls that are not like its own.
+fn is_mistral(base_url: &str) -> bool {
+    let host = base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next()).unwrap_or_default();
+    host == "mistral.ai" || host.ends_with(".mistral.ai")
 }
 
 fn at<T, U>(place: &Placed<T>, value: U) -> Placed<U> {
@@ -365,6 +412,8 @@ mod tests {
   - { id: c, kind: openai-chat }
   - { id: d, kind: gemini, base_url: \"localhost:80\", api_key_env: KEY }
   - { id: e, kind: gemini, headers: { \"a b\": c }, api_key_env: KEY }
+  - { id: f, kind: openai-chat, extra_body: { stream: false }, models: [{ id: y, context_window: 5, extra_body: { top_k: 1, messages: [] } }] }
+  - { id: g, kind: anthropic, api_key_env: KEY, extra_body: { top_k: 1 } }
 ",
         );
         assert!(configured.providers.is_empty());
@@ -375,7 +424,30 @@ mod tests {
         error: config.yaml:4:11: the provider "c" has no `models` (list what the server serves: `models: [{ id: …, context_window: … }]`)
         error: config.yaml:5:38: the base URL "localhost:80" cannot be used: its scheme is "localhost", expected http or https; write for example http://127.0.0.1:8080/v1
         error: config.yaml:6:37: the header "a b" cannot be sent: its name must be a word, its value visible characters
+        error: config.yaml:7:47: `providers[5].extra_body.stream` is written for each request and cannot be set (leave it out; those that are written are model, messages, stream, stream_options, tools, max_tokens, max_completion_tokens, temperature, reasoning_effort)
+        error: config.yaml:7:125: `providers[5].models[0].extra_body.messages` is written for each request and cannot be set (leave it out; those that are written are model, messages, stream, stream_options, tools, max_tokens, max_completion_tokens, temperature, reasoning_effort)
+        error: config.yaml:8:63: `providers[6].extra_body.top_k` has no meaning for the kind "anthropic" (`extra_body` is for the kind "openai-chat"; leave it out)
         "#);
+    }
+
+    /// What a server wants beside what the others do; and ids that Mistral takes, there or where it is asked for.
+    #[test]
+    fn a_server_gets_what_it_wants() {
+        let config = "providers:
+  - { id: o, kind: openai-chat, extra_body: { keep_alive: 1h }, models: [{ id: a, context_window: 5, extra_body: { think: false } }] }
+  - { id: m, kind: openai-chat, base_url: 'https://api.mistral.ai/v1', models: [{ id: b, context_window: 5 }, { id: c, context_window: 5, short_call_ids: false }] }
+";
+        let home = tempfile::tempdir().expect("a folder");
+        fs::write(home.path().join("config.yaml"), config).expect("writes");
+        let (config, _) = youyou_files::load_config(home.path()).expect("a configuration");
+        let reading = Reading { home: home.path(), environment: &|_| None };
+        let settings = |place: usize| reading.settings(&config.providers[place], &mut Vec::new()).expect("settings");
+        let (own, mistral) = (settings(0), settings(1));
+        assert_eq!(Value::Object(own.extra_body.clone()), serde_json::json!({"keep_alive": "1h"}));
+        assert_eq!(Value::Object(own.models[0].extra_body.clone()), serde_json::json!({"think": false}));
+        let short = |settings: &HttpSettings| settings.models.iter().map(|m| m.short_call_ids).collect::<Vec<_>>();
+        assert_eq!((short(&own), short(&mistral)), (vec![false], vec![true, false]));
+        assert!(is_mistral("https://api.mistral.ai:443/v1") && !is_mistral("http://localhost/mistral.ai"));
     }
 
     /// A provider without its key is there all the same, and no key is in what is said.

@@ -5,12 +5,13 @@
 //! same; the finish reason in a chunk of its own, or together with a call; arguments that are empty or an object; usage
 //! before, in or after the last chunk; no `[DONE]`.
 
+mod call_ids;
 mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::{
-    request::{data_url, effort_word, request, short},
+    request::{KEYS, data_url, effort_word, request, short},
     stream::Stream,
 };

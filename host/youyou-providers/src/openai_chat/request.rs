@@ -3,13 +3,28 @@
 use serde_json::{Map, Value, json};
 use youyou_api::{AssistantPart, ChatRequest, ImagePart, ReasoningEffort, Sampling, ToolSpec};
 
+use super::call_ids::CallIds;
 use crate::{
     model::{Model, Reasoning},
     wire::{Api, Body, Content, Turn, arguments, signature, tool_name, turns},
 };
 
+/// What stands at the top of a request, of one model or another.
+pub(crate) const KEYS: &[&str] = &[
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "tools",
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "reasoning_effort",
+];
+
 /// Writes the request.
 pub(crate) fn request(request: &ChatRequest, model: &Model) -> Body {
+    let ids = CallIds::of(request, model.short_call_ids);
     let mut messages = Vec::new();
     if !request.system.trim().is_empty() {
         messages.push(json!({"role": "system", "content": request.system}));
@@ -17,14 +32,13 @@ pub(crate) fn request(request: &ChatRequest, model: &Model) -> Body {
     for turn in turns(request, Api::OpenAiChat) {
         match turn {
             Turn::User { results, contents } => {
-                messages.extend(
-                    results.iter().map(
-                        |result| json!({"role": "tool", "tool_call_id": result.call_id, "content": result.content}),
-                    ),
-                );
+                messages.extend(results.iter().map(|result| {
+                    let id = ids.of_call(result.call_id);
+                    json!({"role": "tool", "tool_call_id": id, "content": result.content})
+                }));
                 messages.extend(user(&contents));
             }
-            Turn::Assistant(parts) => messages.push(assistant(parts, model)),
+            Turn::Assistant(parts) => messages.push(assistant(parts, model, &ids)),
         }
     }
     let mut body = json!({
@@ -67,7 +81,7 @@ pub(crate) fn data_url(image: &ImagePart) -> String {
     format!("data:{};base64,{}", image.format.media_type(), image.data)
 }
 
-fn assistant(parts: &[AssistantPart], model: &Model) -> Value {
+fn assistant<'r>(parts: &'r [AssistantPart], model: &Model, ids: &CallIds<'r>) -> Value {
     let mut message = Map::from_iter([("role".to_owned(), Value::from("assistant"))]);
     let (mut text, mut calls) = (String::new(), Vec::new());
     for part in parts {
@@ -80,7 +94,7 @@ fn assistant(parts: &[AssistantPart], model: &Model) -> Value {
                 }
             }
             AssistantPart::ToolCall(call) => calls.push(json!({
-                "id": call.call_id,
+                "id": ids.of_call(&call.call_id),
                 "type": "function",
                 // Some servers read the arguments, and fail where they are no object.
                 "function": {

@@ -156,6 +156,36 @@ fn an_answer_that_goes_wrong_is_an_error() {
     assert_eq!(refused, "overloaded: Overloaded (overloaded_error)\n");
 }
 
+/// What is said to be written for each request is all that is, whatever the model.
+#[test]
+fn the_keys_of_a_request_are_known() {
+    let asked = recorded::request(json!({"api": "openai-chat", "model": "m", "field": "reasoning"}));
+    let mut written = Vec::new();
+    for reasoning in [Reasoning::None, Reasoning::Effort] {
+        let body = request(&asked, &Model { reasoning, ..model() }).json;
+        written.extend(body.as_object().expect("an object").keys().cloned());
+    }
+    let known = Api::OpenAiChat.keys().expect("known");
+    assert!(written.iter().all(|key| known.contains(&key.as_str())), "{written:?}");
+    assert!(known.iter().all(|key| written.iter().any(|written| written == key)), "{written:?}");
+}
+
+/// Mistral's servers refuse any other id of a call than nine letters and digits; a call and its result have the same one,
+/// and the same conversation has the same ones whenever it is sent.
+#[test]
+fn ids_of_calls_can_be_nine_letters_and_digits() {
+    let asked = recorded::request(json!(null));
+    let body = request(&asked, &Model { short_call_ids: true, ..model() }).json;
+    let messages = body["messages"].as_array().expect("messages");
+    let of = |key: &str| messages.iter().filter_map(|message| message.get(key)).cloned().collect::<Vec<_>>();
+    let called = of("tool_calls").iter().flat_map(|calls| calls.as_array().expect("calls").clone()).collect::<Vec<_>>();
+    let called: Vec<_> = called.iter().map(|call| call["id"].as_str().expect("an id").to_owned()).collect();
+    assert_eq!(called, ["call00000", "call00001"]);
+    assert_eq!(of("tool_call_id"), called);
+    assert!(called.iter().all(|id| id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric())));
+    assert_eq!(request(&asked, &Model { short_call_ids: true, ..model() }).json, body);
+}
+
 /// Y8-1, D-26: images, files, results, notices, and calls that made no sense (K-15, K-23).
 #[test]
 fn a_request_has_the_form_that_the_api_takes() {

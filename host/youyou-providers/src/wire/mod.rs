@@ -99,6 +99,15 @@ impl Api {
         }
     }
 
+    /// The keys at the top of a request that are written for each; none where no other keys may be
+    /// [added](crate::Model::extra_body) for a model.
+    pub fn keys(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::OpenAiChat => Some(openai_chat::KEYS),
+            Self::OpenAiResponses | Self::Anthropic | Self::Gemini => None,
+        }
+    }
+
     /// The request in its language.
     pub(crate) fn request(self, request: &ChatRequest, model: &Model) -> Result<Body, ProviderError> {
         match self {

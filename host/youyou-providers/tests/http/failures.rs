@@ -100,8 +100,10 @@ async fn a_server_that_keeps_silent_is_given_up() {
 async fn a_key_travels_in_its_header_and_nowhere_else() {
     let server = Server::answering(reply("500 No", "", ""), Then::Close).await;
     let headers = vec![("X-Team".to_owned(), "blue".to_owned())];
-    let extra_body = serde_json::Map::from_iter([("top_k".to_owned(), 20.into()), ("stream".to_owned(), 1.into())]);
-    let settings_with = HttpSettings { headers, extra_body, ..settings(server.base_url.clone()) };
+    let extra = |key: &str, value: u64| (key.to_owned(), value.into());
+    let extra_body = [extra("top_k", 20), extra("stream", 1), extra("seed", 5)].into_iter().collect();
+    let mut settings_with = HttpSettings { headers, extra_body, ..settings(server.base_url.clone()) };
+    settings_with.models[0].extra_body = [extra("seed", 6)].into_iter().collect();
     let with = HttpProvider::new(settings_with).expect("settings");
     ask(&with).await;
     let heard = server.heard();
@@ -110,6 +112,7 @@ async fn a_key_travels_in_its_header_and_nowhere_else() {
     assert!(sent.contains(&format!("authorization: Bearer {KEY}\r\n")) && sent.contains("x-team: blue\r\n"), "{sent}");
     assert_eq!(sent.matches(KEY).count(), 1);
     assert!(sent.contains("\"top_k\":20") && sent.contains("\"stream\":1,"), "{sent}");
+    assert!(sent.contains("\"seed\":6") && !sent.contains("\"seed\":5"), "a model's own goes before: {sent}");
     assert!(!format!("{with:?}").contains(KEY));
 
     let key = ApiKey::missing("the environment variable X is not set");
