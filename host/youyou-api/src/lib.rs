@@ -31,7 +31,9 @@ pub use event::{AgentEvent, AgentEventKind, CompactionMethod, TurnStatus};
 pub use hook::{HookEvent, HookOutcome, HookPayload, HookRun};
 pub use ids::{CallId, MemoryId, ModelId, PluginId, ProviderId, SessionId, ToolName, TurnId};
 pub use memory::{Memory, MemoryDraft, MemoryStorage, Namespace, Upserted};
-pub use message::{AssistantPart, AttachmentSource, FilePart, ImageFormat, ImagePart, Message, Part, UserMessage};
+pub use message::{
+    AssistantPart, AttachmentSource, CallResult, FilePart, ImageFormat, ImagePart, Message, Part, UserMessage,
+};
 pub use plugin::{HookHandler, OnFailure, Plugin, PluginInfo, Tap, Taps};
 pub use provider::{
     Capabilities, ChatEvent, ChatRequest, ChatStream, ModelInfo, ModelProvider, ProviderError, ProviderErrorKind,

@@ -25,23 +25,28 @@ pub enum Message {
         /// What the model said and asked for, in order; never empty.
         parts: Arc<[AssistantPart]>,
     },
-    /// The answer to one tool call of the assistant message before.
-    ToolResult {
-        /// The call that is answered.
-        call_id: CallId,
-        /// The tool that was called.
-        tool_name: String,
-        /// What the model reads.
-        content: Arc<str>,
-        /// Whether it is a failure.
-        is_error: bool,
-    },
+    /// The answer to one tool call of the assistant message before. Apart, so that a list of messages stays small.
+    ToolResult(Arc<CallResult>),
     /// A notice of the runtime in the course of the conversation. An API without such a role is sent it as a user's
     /// message (D-26).
     System {
         /// The notice.
         text: Arc<str>,
     },
+}
+
+/// What came of a tool call, for the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallResult {
+    /// The call that is answered.
+    pub call_id: CallId,
+    /// The tool that was called.
+    pub tool_name: String,
+    /// What the model reads.
+    pub content: Arc<str>,
+    /// Whether it is a failure.
+    pub is_error: bool,
 }
 
 /// A piece of what the user sends (Y8-1).

@@ -25,8 +25,8 @@ pub fn check_request(request: &ChatRequest, model: &ModelInfo) -> Result<(), Str
     let mut before = None;
     for (at, message) in (1..).zip(&request.messages) {
         let role = role(message);
-        if let Message::ToolResult { call_id, tool_name, .. } = message {
-            calls.answer(at, call_id, tool_name)?;
+        if let Message::ToolResult(result) = message {
+            calls.answer(at, &result.call_id, &result.tool_name)?;
         } else {
             calls.all_answered(at, || format!("a message of role {role}"))?;
             if before == Some(role) {
@@ -110,7 +110,7 @@ fn check_content(message: &Message, model: &ModelInfo) -> Result<(), String> {
         Message::User { parts } => parts.iter().map(user).collect::<Result<Vec<_>, _>>()?,
         Message::Assistant { parts } => parts.iter().map(assistant).collect::<Result<Vec<_>, _>>()?,
         Message::System { text: words } => vec![text(words)?],
-        Message::ToolResult { .. } => return Ok(()),
+        Message::ToolResult(_) => return Ok(()),
     };
     if says.contains(&true) { Ok(()) } else { Err("holds no text, no call and no attachment".to_owned()) }
 }
@@ -119,7 +119,7 @@ fn role(message: &Message) -> &'static str {
     match message {
         Message::User { .. } => "user",
         Message::Assistant { .. } => "assistant",
-        Message::ToolResult { .. } => "tool_result",
+        Message::ToolResult(_) => "tool_result",
         Message::System { .. } => "system",
     }
 }

@@ -15,8 +15,8 @@ pub fn messages(messages: &[Message]) -> String {
     lines(messages.iter().flat_map(|message| match message {
         Message::User { parts } => parts.iter().map(user_part).collect(),
         Message::Assistant { parts } => parts.iter().map(assistant_part).collect(),
-        Message::ToolResult { call_id, tool_name, content, is_error } => {
-            vec![result(call_id.as_str(), tool_name, content, *is_error)]
+        Message::ToolResult(answer) => {
+            vec![result(answer.call_id.as_str(), &answer.tool_name, &answer.content, answer.is_error)]
         }
         Message::System { text } => vec![format!("notice: {}", excerpt(text))],
     }))

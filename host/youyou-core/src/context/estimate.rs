@@ -47,7 +47,7 @@ pub fn message(message: &Message) -> u64 {
     let inside = match message {
         Message::User { parts } => parts.iter().map(part).sum(),
         Message::Assistant { parts } => parts.iter().map(assistant_part).sum(),
-        Message::ToolResult { content, .. } => text(content),
+        Message::ToolResult(result) => text(&result.content),
         Message::System { text: notice } => text(notice),
     };
     inside + MESSAGE_TOKENS

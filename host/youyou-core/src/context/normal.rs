@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use youyou_api::{AssistantPart, CallId, Message, Part, ToolCall};
+use youyou_api::{AssistantPart, CallId, CallResult, Message, Part, ToolCall};
 
 /// What a call is answered with whose own result was never recorded (K-02).
 pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted, and what it has done is unknown]";
@@ -48,7 +48,7 @@ fn without_empty_text(messages: Vec<Message>) -> Vec<Message> {
             spoken.then_some(Message::Assistant { parts })
         }
         Message::System { text } => (!text.trim().is_empty()).then_some(Message::System { text }),
-        result @ Message::ToolResult { .. } => Some(result),
+        result @ Message::ToolResult(_) => Some(result),
     };
     messages.into_iter().filter_map(strip).collect()
 }
@@ -62,18 +62,18 @@ pub(super) fn filtered<T: Clone>(parts: &Arc<[T]>, stays: impl Fn(&T) -> bool) -
 fn is_paired(messages: &[Message]) -> bool {
     let mut ids = HashSet::new();
     let mut open = VecDeque::new();
-    let mut fits = |message| match message {
-        &Message::ToolResult { ref call_id, ref tool_name, .. } => {
-            open.pop_front().is_some_and(|call: &ToolCall| (&call.call_id, &call.tool_name) == (call_id, tool_name))
-        }
+    let fits = messages.iter().all(|message| match message {
+        Message::ToolResult(result) => open
+            .pop_front()
+            .is_some_and(|call: &ToolCall| (&call.call_id, &call.tool_name) == (&result.call_id, &result.tool_name)),
         Message::Assistant { parts } if open.is_empty() => parts.iter().all(|part| {
             let AssistantPart::ToolCall(call) = part else { return true };
             open.push_back(call);
             !call.call_id.as_str().is_empty() && ids.insert(&call.call_id)
         }),
         Message::Assistant { .. } | Message::User { .. } | Message::System { .. } => open.is_empty(),
-    };
-    messages.iter().all(&mut fits) && open.is_empty()
+    });
+    fits && open.is_empty()
 }
 
 /// Puts each call's result right behind its message, invents those that are missing and drops those without a call.
@@ -99,7 +99,7 @@ fn pair(messages: Vec<Message>) -> Vec<Message> {
                 paired.extend(answers);
             }
             // Each has gone to its call by now, or has none.
-            Message::ToolResult { .. } => {}
+            Message::ToolResult(_) => {}
             other @ (Message::User { .. } | Message::System { .. }) => paired.push(other),
         }
     }
@@ -108,7 +108,7 @@ fn pair(messages: Vec<Message>) -> Vec<Message> {
 
 fn answer(call_id: CallId, tool_name: String, result: Option<(Arc<str>, bool)>) -> Message {
     let (content, is_error) = result.unwrap_or_else(|| (NO_RESULT.into(), true));
-    Message::ToolResult { call_id, tool_name, content, is_error }
+    Message::ToolResult(Arc::new(CallResult { call_id, tool_name, content, is_error }))
 }
 
 /// The results of a list by the call they answer, each with its place.
@@ -118,8 +118,9 @@ impl Results {
     fn of(messages: &[Message]) -> Self {
         let mut results: HashMap<CallId, VecDeque<(usize, Arc<str>, bool)>> = HashMap::new();
         for (position, message) in messages.iter().enumerate() {
-            if let Message::ToolResult { call_id, content, is_error, .. } = message {
-                results.entry(call_id.clone()).or_default().push_back((position, content.clone(), *is_error));
+            if let Message::ToolResult(result) = message {
+                let waiting = results.entry(result.call_id.clone()).or_default();
+                waiting.push_back((position, result.content.clone(), result.is_error));
             }
         }
         Self(results)
@@ -155,7 +156,7 @@ impl UniqueIds {
 }
 
 fn has_neighbours_of_one_role(messages: &[Message]) -> bool {
-    let is_result = |message: &Message| matches!(message, Message::ToolResult { .. });
+    let is_result = |message: &Message| matches!(message, Message::ToolResult(_));
     messages.windows(2).any(|pair| discriminant(&pair[0]) == discriminant(&pair[1]) && !is_result(&pair[0]))
 }
 
@@ -177,7 +178,7 @@ fn merge(messages: Vec<Message>) -> Vec<Message> {
                 let texts = iter::once(text).chain(iter::from_fn(|| messages.next_if_map(of_notice)));
                 Message::System { text: texts.collect::<Vec<_>>().join("\n").into() }
             }
-            result @ Message::ToolResult { .. } => result,
+            result @ Message::ToolResult(_) => result,
         });
     }
     merged
@@ -230,12 +231,8 @@ pub(super) mod tests {
     }
 
     fn result(id: &str, content: &str) -> Message {
-        Message::ToolResult {
-            call_id: CallId::new(id),
-            tool_name: "t".into(),
-            content: content.into(),
-            is_error: content == NO_RESULT,
-        }
+        let call_id = CallId::new(id);
+        answer(call_id, "t".into(), Some((content.into(), content == NO_RESULT)))
     }
 
     /// K-02.
@@ -331,7 +328,7 @@ pub(super) mod tests {
         let mut expected: VecDeque<CallId> = VecDeque::new();
         for message in messages {
             match message {
-                Message::ToolResult { call_id, .. } => prop_assert_eq!(Some(call_id.clone()), expected.pop_front()),
+                Message::ToolResult(result) => prop_assert_eq!(Some(result.call_id.clone()), expected.pop_front()),
                 _ => prop_assert!(expected.is_empty(), "a result is missing"),
             }
             if let Message::Assistant { parts } = message {
@@ -351,7 +348,7 @@ pub(super) mod tests {
         prop_assert!(expected.is_empty(), "a result is missing at the end");
         for pair in messages.windows(2) {
             let same = discriminant(&pair[0]) == discriminant(&pair[1]);
-            prop_assert!(!same || matches!(pair[0], Message::ToolResult { .. }), "neighbours of one role");
+            prop_assert!(!same || matches!(pair[0], Message::ToolResult(_)), "neighbours of one role");
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use youyou_api::{AssistantPart, Capabilities, CompactionMethod, Message, Part};
+use youyou_api::{AssistantPart, CallResult, Capabilities, CompactionMethod, Message, Part};
 
 use super::{
     history::{AssistantStatus, Entry},
@@ -66,8 +66,7 @@ impl<'a> View<'a> {
 /// The messages of a part of the log, in the form that every API accepts.
 pub(super) fn project_view(entries: &[Entry], view: View<'_>, capabilities: Capabilities) -> Vec<Message> {
     let head = view.cut.and_then(|cut| head(entries, cut));
-    // Collected where they already lie.
-    let mut sent: Vec<_> = messages(entries, view, capabilities).into_iter().map(|(_, message)| message).collect();
+    let mut sent = kept(entries, view, capabilities, |_, message| message);
     if let Some(head) = head {
         sent.insert(0, head);
     }
@@ -77,6 +76,16 @@ pub(super) fn project_view(entries: &[Entry], view: View<'_>, capabilities: Capa
 /// The messages of a part of the log, one for each entry that is for the model, with the entry's place. Without what
 /// stands for the rest of the log, and not yet in normal form.
 pub(super) fn messages(entries: &[Entry], view: View<'_>, capabilities: Capabilities) -> Vec<(usize, Message)> {
+    kept(entries, view, capabilities, |place, message| (place, message))
+}
+
+/// What is made of each message of a part of the log and the place of its entry.
+fn kept<T>(
+    entries: &[Entry],
+    view: View<'_>,
+    capabilities: Capabilities,
+    make: impl Fn(usize, Message) -> T,
+) -> Vec<T> {
     let end = view.end.min(entries.len());
     // From the end, because a compaction limits the results before it, whichever compaction is the latest.
     let mut limit = entries[end..].iter().fold(view.result_limit, |limit, entry| smaller(limit, result_limit(entry)));
@@ -87,7 +96,7 @@ pub(super) fn messages(entries: &[Entry], view: View<'_>, capabilities: Capabili
             continue;
         }
         limit = smaller(limit, result_limit(entry));
-        found.extend(message(entry, limit, capabilities).map(|message| (place, message)));
+        found.extend(message(entry, limit, capabilities).map(|message| make(place, message)));
     }
     found.reverse();
     found
@@ -170,12 +179,14 @@ fn message(entry: &Entry, result_limit: Option<usize>, capabilities: Capabilitie
         Entry::Assistant { parts, status, .. } => {
             Some(Message::Assistant { parts: filtered(parts, |part| is_sent(part, *status)) })
         }
-        Entry::ToolResult { call_id, tool_name, content, is_error, .. } => Some(Message::ToolResult {
-            call_id: call_id.clone(),
-            tool_name: tool_name.clone(),
-            content: result_limit.map_or_else(|| content.clone(), |limit| shorten(content, limit).into()),
-            is_error: *is_error,
-        }),
+        Entry::ToolResult { call_id, tool_name, content, is_error, .. } => {
+            Some(Message::ToolResult(Arc::new(CallResult {
+                call_id: call_id.clone(),
+                tool_name: tool_name.clone(),
+                content: result_limit.map_or_else(|| content.clone(), |limit| shorten(content, limit).into()),
+                is_error: *is_error,
+            })))
+        }
         Entry::System { text } => Some(Message::System { text: text.clone() }),
         Entry::DynamicSection(_) | Entry::Withheld { .. } | Entry::Compaction { .. } => None,
     }
@@ -301,7 +312,7 @@ mod tests {
             let sent = project(entries, Capabilities::ALL);
             sent.iter()
                 .filter_map(|message| match message {
-                    Message::ToolResult { content, .. } => Some(content.len()),
+                    Message::ToolResult(result) => Some(result.content.len()),
                     Message::User { .. } | Message::Assistant { .. } | Message::System { .. } => None,
                 })
                 .collect()

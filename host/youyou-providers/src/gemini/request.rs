@@ -22,7 +22,7 @@ pub(crate) fn request(request: &ChatRequest, model: &Model) -> Result<Body, Prov
                     .iter()
                     .map(|result| {
                         let key = if result.is_error { "error" } else { "output" };
-                        let name = tool_name(result.tool_name);
+                        let name = tool_name(&result.tool_name);
                         json!({"functionResponse": {"name": name, "response": {key: result.content}}})
                     })
                     .collect();

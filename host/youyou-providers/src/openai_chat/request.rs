@@ -33,7 +33,7 @@ pub(crate) fn request(request: &ChatRequest, model: &Model) -> Body {
         match turn {
             Turn::User { results, contents } => {
                 messages.extend(results.iter().map(|result| {
-                    let id = ids.of_call(result.call_id);
+                    let id = ids.of_call(&result.call_id);
                     json!({"role": "tool", "tool_call_id": id, "content": result.content})
                 }));
                 messages.extend(user(&contents));

@@ -107,16 +107,14 @@ fn asked(when: &When) -> Vec<String> {
 fn sent(when: &When, request: &ChatRequest) -> Vec<String> {
     let (head, said) = match (last(request), when) {
         (Some(Message::User { parts }), _) => ("[the user says]".to_owned(), text(parts).unwrap_or_default()),
-        (
-            Some(Message::ToolResult { tool_name: called, content, is_error: failed, .. }),
-            When::ToolResult { tool_name, is, contains, is_error },
-        ) => {
-            let head = result_of(tool_name.is_some().then_some(called), is_error.is_some().then_some(*failed));
+        (Some(Message::ToolResult(result)), When::ToolResult { tool_name, is, contains, is_error }) => {
+            let called = tool_name.is_some().then_some(&*result.tool_name);
+            let head = result_of(called, is_error.is_some().then_some(result.is_error));
             // What a tool put out is of no interest where nothing is asked about it.
-            (head, if is.is_some() || contains.is_some() { content.as_ref() } else { "" })
+            (head, if is.is_some() || contains.is_some() { &*result.content } else { "" })
         }
-        (Some(Message::ToolResult { tool_name, content, is_error, .. }), _) => {
-            (result_of(Some(tool_name), Some(*is_error)), content.as_ref())
+        (Some(Message::ToolResult(result)), _) => {
+            (result_of(Some(&result.tool_name), Some(result.is_error)), &*result.content)
         }
         (Some(Message::Assistant { .. } | Message::System { .. }) | None, _) => ("[nothing]".to_owned(), ""),
     };

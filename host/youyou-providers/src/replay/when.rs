@@ -58,11 +58,11 @@ impl When {
     pub(crate) fn exactly(request: &ChatRequest) -> Self {
         match last(request) {
             Some(Message::User { parts }) => Self::User { is: text(parts).map(str::to_owned), contains: None },
-            Some(Message::ToolResult { call_id: _, tool_name, content, is_error }) => Self::ToolResult {
-                tool_name: Some(tool_name.clone()),
-                is: Some(content.to_string()),
+            Some(Message::ToolResult(result)) => Self::ToolResult {
+                tool_name: Some(result.tool_name.clone()),
+                is: Some(result.content.to_string()),
                 contains: None,
-                is_error: Some(*is_error),
+                is_error: Some(result.is_error),
             },
             Some(Message::Assistant { .. } | Message::System { .. }) | None => Self::Any,
         }
@@ -73,13 +73,11 @@ impl When {
         match (self, last(request)) {
             (Self::Any, _) => Some(""),
             (Self::User { is, contains }, Some(Message::User { parts })) => text_fits(is, contains, text(parts)),
-            (
-                Self::ToolResult { tool_name, is, contains, is_error },
-                Some(Message::ToolResult { call_id: _, tool_name: called, content, is_error: failed }),
-            ) if tool_name.as_ref().is_none_or(|name| name == called)
-                && is_error.is_none_or(|asked| asked == *failed) =>
+            (Self::ToolResult { tool_name, is, contains, is_error }, Some(Message::ToolResult(result)))
+                if tool_name.as_ref().is_none_or(|name| *name == result.tool_name)
+                    && is_error.is_none_or(|asked| asked == result.is_error) =>
             {
-                text_fits(is, contains, Some(content))
+                text_fits(is, contains, Some(&result.content))
             }
             (Self::User { .. } | Self::ToolResult { .. }, _) => None,
         }
@@ -122,7 +120,7 @@ pub(super) fn latest(request: &ChatRequest) -> (Option<&str>, Option<&str>) {
     for message in &request.messages {
         match message {
             Message::User { parts } => user = text(parts).or(user),
-            Message::ToolResult { content, .. } => result = Some(&**content),
+            Message::ToolResult(answer) => result = Some(&*answer.content),
             Message::Assistant { .. } | Message::System { .. } => {}
         }
     }

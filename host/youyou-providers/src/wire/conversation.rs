@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use youyou_api::{AssistantPart, CallId, ChatRequest, FilePart, ImagePart, Message, Part};
+use youyou_api::{AssistantPart, CallResult, ChatRequest, FilePart, ImagePart, Message, Part};
 
 use super::Api;
 
@@ -12,18 +12,9 @@ use super::Api;
 #[derive(Debug, PartialEq)]
 pub(crate) enum Turn<'r> {
     /// The user's side: first the results of the calls before, then everything else. One of the two is not empty.
-    User { results: Vec<ToolResult<'r>>, contents: Vec<Content<'r>> },
+    User { results: Vec<&'r CallResult>, contents: Vec<Content<'r>> },
     /// The model's.
     Assistant(&'r [AssistantPart]),
-}
-
-/// The answer to a call.
-#[derive(Debug, PartialEq)]
-pub(crate) struct ToolResult<'r> {
-    pub(crate) call_id: &'r CallId,
-    pub(crate) tool_name: &'r str,
-    pub(crate) content: &'r str,
-    pub(crate) is_error: bool,
 }
 
 /// What is no result.
@@ -41,10 +32,7 @@ pub(crate) fn turns(request: &ChatRequest, api: Api) -> Vec<Turn<'_>> {
     for message in &request.messages {
         match message {
             Message::Assistant { parts } => turns.push(Turn::Assistant(parts)),
-            Message::ToolResult { call_id, tool_name, content, is_error } => {
-                let result = ToolResult { call_id, tool_name, content, is_error: *is_error };
-                user_side(&mut turns).0.push(result);
-            }
+            Message::ToolResult(result) => user_side(&mut turns).0.push(result),
             Message::User { parts } => user_side(&mut turns).1.extend(parts.iter().map(|part| content(part, api))),
             Message::System { text } => user_side(&mut turns).1.push(Content::Text(Cow::Borrowed(text))),
         }
@@ -53,7 +41,7 @@ pub(crate) fn turns(request: &ChatRequest, api: Api) -> Vec<Turn<'_>> {
 }
 
 /// Where the user's side goes on, or begins.
-fn user_side<'t, 'r>(turns: &'t mut Vec<Turn<'r>>) -> (&'t mut Vec<ToolResult<'r>>, &'t mut Vec<Content<'r>>) {
+fn user_side<'t, 'r>(turns: &'t mut Vec<Turn<'r>>) -> (&'t mut Vec<&'r CallResult>, &'t mut Vec<Content<'r>>) {
     if !matches!(turns.last(), Some(Turn::User { .. })) {
         turns.push(Turn::User { results: Vec::new(), contents: Vec::new() });
     }
@@ -118,7 +106,8 @@ mod tests {
         let left_out =
             "[image left out: \"cat\" cannot be sent: Gemini takes no GIF images; convert it to PNG, JPEG or WebP]";
         assert_eq!(contents[2], Content::Text(left_out.into()));
-        assert!(matches!(&answers[..], [ToolResult { tool_name: "t", content: "r", is_error: true, .. }]));
+        let answers: Vec<_> = answers.iter().map(|it| (&*it.tool_name, &*it.content, it.is_error)).collect();
+        assert_eq!(answers, [("t", "r", true)]);
         assert_eq!(more[..], [Content::Text("notice".into()), Content::Text("more".into())]);
     }
 }

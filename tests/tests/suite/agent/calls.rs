@@ -170,7 +170,8 @@ async fn an_enormous_output_is_cut() {
     let (host, chat) = Setup::new(replies).tool(print).chat().await;
     assert_eq!(chat.run("go").await.text(), "Long.");
     let requests = host.model().requests();
-    let Message::ToolResult { content, .. } = &requests[1].messages[2] else { panic!("a result is third") };
+    let Message::ToolResult(result) = &requests[1].messages[2] else { panic!("a result is third") };
+    let content = &result.content;
     assert!(content.len() <= 1_048_576 && content.len() > 1_048_000, "{} bytes", content.len());
     assert!(
         content.starts_with("€€") && content.ends_with("€\n[output cut: it has 1200000 bytes, the limit is 1048576]")

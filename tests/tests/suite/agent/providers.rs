@@ -275,3 +275,22 @@ replies: [{ say: [{ text: Hello. }] }]
     chat.run("hi").await;
     assert_eq!(host.model().requests()[0].tools, []);
 }
+
+/// D-73: a provider that does not take an image after all costs that message, not the conversation.
+#[tokio::test]
+async fn a_message_that_the_provider_does_not_take_is_left_out_of_later_requests() {
+    let replies = "
+replies:
+  - say: [{ error: { kind: unsupported_content, message: no images here } }]
+  - say: [{ text: Hello. }]
+";
+    let (host, chat) = Setup::new(replies).chat().await;
+    insta::assert_snapshot!(chat.run("look at this").await, @"
+    step 1
+    step 1 ends
+    error PROVIDER_ERROR unsupported_content: no images here; the message is left out of the conversation: send it again without what is refused
+    turn failed: PROVIDER_ERROR
+    ");
+    chat.run("hi").await;
+    assert_eq!(host.model().heard(2), "user: hi\n");
+}

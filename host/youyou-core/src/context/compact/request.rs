@@ -3,7 +3,9 @@
 //! The conversation goes into it as one text, not as messages: an API that is given no tools refuses calls and results,
 //! and a model that is to describe a conversation should not be tempted to carry it on.
 
-use youyou_api::{AssistantPart, ChatRequest, FilePart, Message, ModelInfo, Part, Sampling, ToolCall};
+use std::sync::Arc;
+
+use youyou_api::{AssistantPart, CallResult, ChatRequest, FilePart, Message, ModelInfo, Part, Sampling, ToolCall};
 
 use super::{
     super::{normal::normalize, shorten::shorten},
@@ -118,12 +120,10 @@ fn shortened(message: &Message, result_limit: usize, text_limit: usize) -> Messa
                 })
                 .collect(),
         },
-        Message::ToolResult { call_id, tool_name, content, is_error } => Message::ToolResult {
-            call_id: call_id.clone(),
-            tool_name: tool_name.clone(),
-            content: shorten(content, result_limit).into(),
-            is_error: *is_error,
-        },
+        Message::ToolResult(result) => {
+            let content = shorten(&result.content, result_limit).into();
+            Message::ToolResult(Arc::new(CallResult { content, ..(**result).clone() }))
+        }
         Message::System { text } => Message::System { text: cut(text).into() },
     }
 }
@@ -133,9 +133,9 @@ fn lines(message: &Message) -> Vec<String> {
     match message {
         Message::User { parts } => parts.iter().map(user_line).collect(),
         Message::Assistant { parts } => parts.iter().filter_map(assistant_line).collect(),
-        Message::ToolResult { tool_name, content, is_error, .. } => {
-            let what = if *is_error { "failed" } else { "answered" };
-            vec![format!("Tool {tool_name} {what}: {content}")]
+        Message::ToolResult(result) => {
+            let what = if result.is_error { "failed" } else { "answered" };
+            vec![format!("Tool {} {what}: {}", result.tool_name, result.content)]
         }
         Message::System { text } => vec![format!("Notice: {text}")],
     }

@@ -64,7 +64,7 @@ fn characters(message: &Message) -> u64 {
                 AssistantPart::ToolCall(call) => count(&call.tool_name) + count(&call.arguments),
             })
             .sum(),
-        Message::ToolResult { content, .. } => count(content),
+        Message::ToolResult(result) => count(&result.content),
         Message::System { text } => count(text),
     }
 }

@@ -144,7 +144,7 @@ fn parted(entries: &[Entry], start: usize, cut: usize) -> Vec<usize> {
         let sent = project(&kept.collect::<Vec<_>>(), Capabilities::ALL);
         sent.iter()
             .filter_map(|message| match message {
-                Message::ToolResult { content, .. } => content.parse().ok(),
+                Message::ToolResult(result) => result.content.parse().ok(),
                 Message::User { .. } | Message::Assistant { .. } | Message::System { .. } => None,
             })
             .collect()

@@ -69,7 +69,7 @@ fn result_limit(log: &Weighed<'_>, first_kept: usize, room: u64) -> Option<usize
 
 fn result_size(message: &Message) -> Option<usize> {
     match message {
-        Message::ToolResult { content, .. } => Some(content.len()),
+        Message::ToolResult(result) => Some(result.content.len()),
         Message::User { .. } | Message::Assistant { .. } | Message::System { .. } => None,
     }
 }
