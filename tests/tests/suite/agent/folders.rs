@@ -268,3 +268,40 @@ fn a_broken_folder_is_skipped_with_one_warning() {
     assert_eq!(warned.len(), 1, "{warned:?}");
     assert!(warned[0].contains("\"TurnEnds\" is not an event"), "{warned:?}");
 }
+
+/// Y4.2-3, D-6, D-11: a script that hears that the context is to be made shorter says what the summary is to hold, or that
+/// all of it is needed.
+#[tokio::test]
+async fn a_script_has_its_say_before_a_compaction() {
+    let keeper = |answer: &str| {
+        let body = format!("cat >seen\necho '{answer}'");
+        folder("home", "keeper", "hooks: { BeforeCompact: { command: ./run } }", &body)
+    };
+    let long = "word ".repeat(240);
+    let replies = format!(
+        "models: [{{ id: small, context_window: 1000 }}]
+replies:
+  - {{ when: {{ user: {{ contains: write the summary }} }}, say: [{{ text: They spoke. }}] }}
+  - {{ repeat: true, say: [{{ text: 'Fine. {long}' }}] }}
+"
+    );
+    let outgrown = async |answer: &str| {
+        let setup = Setup::over(&keeper(answer), &replies).with(|agent| agent.base_instructions("Be brief."));
+        let (host, chat) = setup.chat().await;
+        chat.run(format!("first {long}")).await;
+        let turn = chat.run(format!("second {long}")).await.to_string();
+        (host, turn)
+    };
+
+    let (host, turn) = outgrown(r#"{"data":{"compact_prompt":"Keep every path."}}"#).await;
+    assert!(turn.contains("keeper at BeforeCompact changes compact_prompt\ncompacted by summary"), "{turn}");
+    assert_eq!(host.model().requests()[1].system, "Keep every path.");
+    let seen: Value = serde_json::from_str(&host.world.read("work/seen")).expect("JSON");
+    assert_eq!(seen["message_count"], 3, "{seen}");
+    assert!(seen["compact_prompt"].as_str().expect("a text").starts_with("You write the summary"), "{seen}");
+
+    let (host, turn) = outgrown(r#"{"abort":true,"reason":"I need all of it"}"#).await;
+    assert!(turn.contains("keeper at BeforeCompact aborts: I need all of it"), "{turn}");
+    assert!(turn.contains("Fine.") && !turn.contains("compacted"), "{turn}");
+    assert!(host.model().heard(1).contains("first word"), "all of it was sent");
+}
